@@ -1,0 +1,43 @@
+# make demo: set up and run the main job.  make test: everything CI runs.  Both need Python 3.11+, git and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
+
+.PHONY: demo test check unit benchmark campaigns clean
+
+demo: $(VENV)/.installed
+	$(BIN)/headstart demo
+
+test: check unit
+
+check: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+unit: $(VENV)/.test
+	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+benchmark: $(VENV)/.benchmark
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
+
+$(VENV)/.created:
+	$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("headstart needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
+	$(PYTHON) -m venv $(VENV)
+	touch $@
+
+$(VENV)/.installed: $(VENV)/.created pyproject.toml constraints.txt
+	$(PIP) -e .
+	touch $@
+
+$(VENV)/.test: $(VENV)/.installed
+	$(PIP) -e '.[all,test]'
+	touch $@
+
+$(VENV)/.benchmark: $(VENV)/.test
+	$(PIP) -e '.[benchmark]'
+	touch $@

@@ -1,0 +1,107 @@
+"""Checks at the boundary. Each `check_*` returns the value in the form that the inside trusts, or raises."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from headstart.errors import ActionError, ContextError, OptionError, OutcomeError
+
+Mask = NDArray[np.bool_]  # (K,)
+Context = NDArray[np.float64]  # (d,)
+Available = Mask | Sequence[int] | NDArray[np.integer[Any]] | None
+
+NO_CONTEXT: Context = np.empty(0)
+NO_CONTEXT.setflags(write=True)
+
+
+def check_n_actions(n_actions: Any) -> int:
+    """A whole number of at least one action."""
+    try:
+        n = operator.index(n_actions)
+    except TypeError:
+        raise OptionError(f"n_actions must be a whole number, got {n_actions!r}") from None
+    if n < 1:
+        raise OptionError(f"n_actions must be at least 1, got {n}")
+    return n
+
+
+def check_number(name: str, value: Any, low: float = -math.inf, high: float = math.inf) -> float:
+    """A finite number in [low, high]."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise OptionError(f"{name} must be a number, got {value!r}") from None
+    if not (math.isfinite(number) and low <= number <= high):
+        raise OptionError(f"{name} must be a finite number in [{low:g}, {high:g}], got {value!r}")
+    return number
+
+
+def check_action(action: Any, n_actions: int) -> int:
+    """An action's index."""
+    try:
+        index = operator.index(action)
+    except TypeError:
+        raise ActionError(
+            f"action must be an index 0..{n_actions - 1}, got {action!r}; "
+            "labels become indices through log.action_index(label)"
+        ) from None
+    if not 0 <= index < n_actions:
+        raise ActionError(f"action must be an index 0..{n_actions - 1}, got {index}")
+    return index
+
+
+def check_outcome(outcome: Any) -> float:
+    """A finite number; 0.0 is an outcome like any other."""
+    try:
+        number = float(outcome)
+    except (TypeError, ValueError):
+        raise OutcomeError(f"outcome must be a number, got {outcome!r}") from None
+    if not math.isfinite(number):
+        raise OutcomeError(f"outcome must be a finite number, got {number}")
+    return number
+
+
+def check_outcome_in(outcome: Any, low: float, high: float, why: str) -> float:
+    """A finite number in [low, high]."""
+    number = check_outcome(outcome)
+    if not low <= number <= high:
+        raise OutcomeError(f"outcome must be in [{low:g}, {high:g}] for {why}, got {number:g}")
+    return number
+
+
+def check_available(available: Any, n_actions: int) -> Mask:
+    """A boolean mask or a list of action indices, as a mask with at least one action."""
+    given = np.asarray(available)
+    if given.dtype == np.bool_:
+        if given.shape != (n_actions,):
+            raise ActionError(f"available must be a mask of length {n_actions}, got shape {given.shape}")
+        mask = np.ascontiguousarray(given)
+    else:
+        mask = np.zeros(n_actions, dtype=np.bool_)
+        for index in given.reshape(-1).tolist():
+            mask[check_action(index, n_actions)] = True
+    if not mask.any():
+        raise ActionError("available must hold at least one action, got none")
+    return mask
+
+
+def check_context(context: ArrayLike | None, n_features: int) -> Context:
+    """A vector of `n_features` finite numbers."""
+    try:
+        vector = np.ascontiguousarray(context, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ContextError(f"context must be {n_features} numbers, got {context!r}") from None
+    if context is None or vector.shape != (n_features,):
+        got = "None" if context is None else f"shape {vector.shape}"
+        raise ContextError(f"context must be {n_features} numbers, got {got}")
+    # A sum is finite exactly when its terms are, short of overflow; it costs a third of isfinite().all().
+    if not math.isfinite(vector.sum()) and not np.isfinite(vector).all():
+        column = int(np.flatnonzero(~np.isfinite(vector))[0])
+        raise ContextError(f"context must be finite, got {vector[column]} in column {column}")
+    return vector

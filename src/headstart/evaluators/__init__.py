@@ -1,0 +1,24 @@
+"""Evaluators: they answer "what would have happened?" from the log, or None. One algorithm per file."""
+
+from headstart.evaluators.balanced_weighting import BalancedWeighting
+from headstart.evaluators.compiled import BudgetEvaluator, CompiledEvaluator
+from headstart.evaluators.doubly_robust import DoublyRobust
+from headstart.evaluators.exact_matching import ExactMatching
+from headstart.evaluators.historical_average import HistoricalAverage
+from headstart.evaluators.ips_weighting import IPSWeighting
+from headstart.evaluators.nolog import NoLog
+from headstart.evaluators.outcome_model import OutcomeModel
+from headstart.evaluators.propensity_matching import PropensityMatching
+
+__all__ = [
+    "BalancedWeighting",
+    "BudgetEvaluator",
+    "CompiledEvaluator",
+    "DoublyRobust",
+    "ExactMatching",
+    "HistoricalAverage",
+    "IPSWeighting",
+    "NoLog",
+    "OutcomeModel",
+    "PropensityMatching",
+]

@@ -1,0 +1,38 @@
+"""NoLog: no answer to anything, which makes a warm start the plain bandit."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from headstart.kernels import get_outcome, implements, is_exhausted
+
+
+class NoLogState(NamedTuple):
+    nothing: NDArray[np.float64]  # (0,) a state is a tuple of arrays, even this one
+
+
+@implements(get_outcome, NoLogState)
+def _get_outcome(state: Any, context: Any, action: Any) -> Any:
+    return math.nan
+
+
+@implements(is_exhausted, NoLogState)
+def _is_exhausted(state: Any) -> Any:
+    return True
+
+
+class NoLog:
+    """The empty evaluator of the paper: always None."""
+
+    kernel_state = NoLogState(np.empty(0))
+
+    def get_outcome(self, context: ArrayLike | None, action: int) -> float | None:
+        """None, whatever is asked."""
+        return None
+
+    def __repr__(self) -> str:
+        return "NoLog()"

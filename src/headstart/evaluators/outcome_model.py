@@ -1,0 +1,101 @@
+"""Outcome model: a regression per action, asked what the outcome would have been (the paper's heuristics 2 and 3)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from headstart.checks import check_action, check_context
+from headstart.errors import MissingExtraError
+from headstart.evaluators.compiled import CompiledEvaluator
+from headstart.kernels import get_outcome, implements, is_exhausted
+from headstart.log import Log
+
+
+class LinearOutcomeState(NamedTuple):
+    slopes: NDArray[np.float64]  # (K, d)
+    intercepts: NDArray[np.float64]  # (K,)
+    budgets: NDArray[np.int64]  # (K,) answers left
+
+
+@implements(get_outcome, LinearOutcomeState)
+def _get_outcome(state: Any, context: Any, action: Any) -> Any:
+    if state.budgets[action] == 0:
+        return math.nan
+    state.budgets[action] -= 1
+    outcome = state.intercepts[action]
+    for j in range(context.size):
+        outcome += state.slopes[action, j] * context[j]
+    return outcome
+
+
+@implements(is_exhausted, LinearOutcomeState)
+def _is_exhausted(state: Any) -> Any:
+    for a in range(state.budgets.size):
+        if state.budgets[a] > 0:
+            return False
+    return True
+
+
+class OutcomeModel(CompiledEvaluator):
+    """The prediction of a regression fitted to the rows of the action, as many times as there are rows.
+
+    `estimator` is any scikit-learn regressor, cloned for each action; by default ordinary least squares.
+    Models with `coef_` and `intercept_` run compiled. Unbiased only as far as the model is right.
+    """
+
+    needs_context = True
+
+    def __init__(self, log: Log, estimator: Any = None) -> None:
+        from sklearn.base import clone
+        from sklearn.linear_model import LinearRegression
+
+        counts = np.bincount(log.actions, minlength=log.n_actions)
+        base = LinearRegression() if estimator is None else estimator
+        self.models: list[Any] = [None] * log.n_actions
+        slopes, intercepts = np.zeros((log.n_actions, log.n_features)), np.zeros(log.n_actions)
+        is_linear = True
+        for a in np.flatnonzero(counts):
+            rows = log.actions == a
+            if log.n_features == 0:
+                intercepts[a] = log.outcomes[rows].mean()
+                continue
+            self.models[a] = clone(base).fit(log.contexts[rows], log.outcomes[rows])
+            if hasattr(self.models[a], "coef_") and np.size(self.models[a].coef_) == log.n_features:
+                slopes[a], intercepts[a] = np.ravel(self.models[a].coef_), self.models[a].intercept_
+            else:
+                is_linear = False
+        self._is_linear = is_linear
+        super().__init__(log, LinearOutcomeState(slopes, intercepts, counts.astype(np.int64)))
+
+    @classmethod
+    def boosted(cls, log: Log) -> OutcomeModel:
+        """Gradient-boosted trees: the paper's xgboost heuristic. Needs the extra `xgboost`."""
+        try:
+            from xgboost import XGBRegressor
+        except ImportError:
+            raise MissingExtraError("xgboost", "xgboost") from None
+        return cls(log, XGBRegressor(n_jobs=1))
+
+    @property
+    def kernel_state(self) -> Any:
+        """None when the models are not linear: then the plain loop is the way."""
+        return self._state if self._is_linear else None
+
+    def is_exhausted(self) -> bool:
+        """True once every action has been answered as often as it has rows."""
+        return not self._state.budgets.any()
+
+    def get_outcome(self, context: ArrayLike | None, action: int) -> float | None:
+        """The predicted outcome, or None once the action has been answered as often as it has rows."""
+        if self._is_linear:
+            return super().get_outcome(context, action)
+        seen = check_context(context, self.contexts.shape[1])
+        index = check_action(action, self.n_actions)
+        if self._state.budgets[index] == 0:
+            return None
+        self._state.budgets[index] -= 1
+        return float(self.models[index].predict(seen.reshape(1, -1))[0])

@@ -1,0 +1,161 @@
+"""Propensity score matching (OfflineEvaluator 2): a logged row of a similar propensity vector and the same action."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from headstart import kernels
+from headstart.checks import check_action, check_context
+from headstart.errors import OptionError
+from headstart.evaluators.compiled import CompiledEvaluator
+from headstart.evaluators.lookup import make_lookup
+from headstart.kernels import fill_propensities, get_outcome, implements, is_exhausted, kernel
+from headstart.kernels.strata import Lookup, Strata, are_stopped, draw_row, find_key, make_strata
+from headstart.log import Log
+from headstart.propensity import LogisticPropensity, check_vector
+from headstart.randomness import RNG, as_generator
+
+
+class KnownPropensityState(NamedTuple):
+    """The logged vector where the log shows the context, a model elsewhere."""
+
+    lookup: Lookup  # contexts, all with tag 0
+    vectors: NDArray[np.float64]  # (m, K)
+    model: Any
+
+
+@implements(fill_propensities, KnownPropensityState)
+def _fill_known(state: Any, context: Any, out: Any) -> None:
+    key = find_key(state.lookup, context, 0)
+    if key >= 0:
+        out[:] = state.vectors[key]
+    else:
+        fill_propensities(state.model, context, out)
+
+
+class PropensityMatchingState(NamedTuple):
+    propensity: Any  # a state that implements fill_propensities
+    pivots: NDArray[np.float64]  # (q,) sorted
+    lookup: Lookup  # lattice points, with the action as tag
+    strata: Strata  # one per (lattice point, action) that the log shows
+    vector: NDArray[np.float64]  # (K,) scratch
+    point: NDArray[np.float64]  # (K - 1,) scratch
+
+
+@kernel
+def _stratify(pivots: Any, vector: Any, point: Any) -> None:
+    """The nearest lattice point: the index of the nearest pivot in each of K - 1 dimensions, ties to the lower."""
+    for a in range(point.size):
+        nearest = 0
+        for k in range(1, pivots.size):
+            if abs(vector[a] - pivots[k]) < abs(vector[a] - pivots[nearest]):
+                nearest = k
+        point[a] = nearest
+
+
+@kernel
+def _draw(state: Any, action: int) -> float:
+    if state.strata.is_stopped[action]:
+        return math.nan
+    _stratify(state.pivots, state.vector, state.point)
+    return draw_row(state.strata, find_key(state.lookup, state.point, action), action)
+
+
+@implements(get_outcome, PropensityMatchingState)
+def _get_outcome(state: Any, context: Any, action: Any) -> Any:
+    if state.strata.is_stopped[action]:
+        return math.nan
+    fill_propensities(state.propensity, context, state.vector)
+    return _draw(state, action)
+
+
+@implements(is_exhausted, PropensityMatchingState)
+def _is_exhausted(state: Any) -> Any:
+    return are_stopped(state.strata)
+
+
+def _stratify_rows(pivots: Any, vectors: Any, points: Any) -> None:
+    for i in range(points.shape[0]):
+        _stratify(pivots, vectors[i], points[i])
+
+
+class PropensityMatching(CompiledEvaluator):
+    """A random unused row of the same action whose propensity vector rounds to the same pivots.
+
+    The vectors' first K - 1 entries are rounded to the nearest of `pivots` each (the full lattice, so K > 2
+    works). An action is stopped for good the first time that no row matches.
+
+    Parameters
+    ----------
+    log
+        With whole propensity vectors, rows are stratified by them; otherwise by `propensity`.
+    pivots
+        Numbers in [0, 1]. More pivots: less bias within a stratum, fewer matches.
+    propensity
+        The logging policy for any context: a function of a context that returns K chances; it may carry a
+        `kernel_state`. By default the logged vector where the log shows the context and a LogisticPropensity
+        fitted to the log elsewhere.
+    """
+
+    needs_context = True
+
+    def __init__(
+        self,
+        log: Log,
+        *,
+        pivots: Sequence[float] = (0.0, 0.5, 1.0),
+        propensity: Callable[[NDArray[np.float64]], ArrayLike] | None = None,
+        rng: RNG = None,
+    ) -> None:
+        levels = np.unique(np.asarray(pivots, dtype=np.float64))
+        if levels.size == 0 or levels[0] < 0.0 or levels[-1] > 1.0:
+            raise OptionError(f"pivots must be numbers in [0, 1], got {pivots!r}")
+        model = LogisticPropensity(log) if propensity is None else propensity
+        vectors = log.propensity_matrix
+        if vectors is None:
+            vectors = np.array([check_vector(model(row), log.n_actions) for row in log.contexts])
+        points = np.empty((len(log), log.n_actions - 1))
+        kernels.compiled(_stratify_rows)(levels, vectors, points)
+        lookup, keys = make_lookup(points, log.actions)
+        strata = make_strata(
+            keys, log.actions, log.outcomes, lookup.tags.size, log.n_actions, as_generator(rng)
+        )
+        self._propensity: Callable[[NDArray[np.float64]], ArrayLike] | None = None
+        known = getattr(model, "kernel_state", None)
+        if known is None:
+            self._propensity = model
+        elif propensity is None:
+            rows, row_keys = make_lookup(log.contexts, np.zeros(len(log), dtype=np.int64))
+            kept = np.empty((rows.tags.size, log.n_actions))
+            kept[row_keys] = vectors
+            known = KnownPropensityState(rows, kept, known)
+        state = PropensityMatchingState(
+            known, levels, lookup, strata, np.empty(log.n_actions), np.empty(log.n_actions - 1)
+        )
+        self._draw = None if known is not None else kernels.compiled(_draw, *kernels.states_in([state]))
+        super().__init__(log, state)
+
+    def _bind(self, example: NDArray[np.float64]) -> None:
+        if self._propensity is None:
+            super()._bind(example)
+
+    @property
+    def kernel_state(self) -> Any:
+        """None when the propensity is a plain function: then the plain loop is the way."""
+        return self._state if self._propensity is None else None
+
+    def get_outcome(self, context: ArrayLike | None, action: int) -> float | None:
+        """What would have happened, from the log, or None if it has no (more) answer."""
+        if self._propensity is None:
+            return super().get_outcome(context, action)
+        seen = check_context(context, self.contexts.shape[1])
+        index = check_action(action, self.n_actions)
+        self._state.vector[:] = check_vector(self._propensity(seen), self.n_actions)
+        assert self._draw is not None
+        outcome: float = self._draw(self._state, index)
+        return None if math.isnan(outcome) else outcome

@@ -1,0 +1,96 @@
+"""Small nodes: J's rows sorted once by every feature, and kept sorted down to the leaves.
+
+A node that has become small enough is sorted by each feature. Its descendants inherit the order by a
+stable partition, so below that node no threshold is ever approximated and nothing is sorted again.
+A list's item packs the row's place in the node (low 16 bits) with the rank of its value (high 16 bits):
+a walk along the list reads one array, and equal values show as equal ranks.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headstart.forest.sampling import Rows
+from headstart.forest.tree import Floats, Integers
+from headstart.kernels.compile import kernel
+
+Items = NDArray[np.uint32]
+MOST_SORTED = 1 << 15  # places and ranks must fit into 16 bits
+PLACE = 0xFFFF
+RANK_SHIFT = 16
+
+
+@kernel
+def sort_node(
+    rows: Rows, members: Integers, start: int, stop: int, keys: Floats, tally: Integers, lists: Items
+) -> None:
+    """Fill lists[feature, :stop - start] for the members start..stop-1: by bins, then exactly."""
+    n = stop - start
+    for feature in range(rows.columns.shape[0]):
+        bins = rows.bins[feature]
+        column = rows.columns[feature]
+        places = lists[feature]
+        tally[:] = 0
+        for i in range(start, stop):
+            tally[bins[members[i]] + 1] += 1
+        for b in range(1, tally.size):
+            tally[b] += tally[b - 1]
+        for i in range(start, stop):
+            row = members[i]
+            b = bins[row]
+            position = tally[b]
+            tally[b] += 1
+            keys[position] = column[row]
+            places[position] = i - start
+        first = 0
+        for b in range(tally.size - 1):
+            sort_pairs(keys, places, first, tally[b])
+            first = tally[b]
+        rank = 0
+        places[0] = places[0] & PLACE
+        for p in range(1, n):
+            rank += keys[p] != keys[p - 1]
+            places[p] = (rank << RANK_SHIFT) | places[p]
+
+
+@kernel
+def sort_pairs(keys: Floats, places: Items, first: int, stop: int) -> None:
+    """Sort keys[first:stop] with their places (Shell's method: bins leave a few dozen at most, mostly)."""
+    n = stop - first
+    gap = 1
+    while gap < n // 9:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(first + gap, stop):
+            key, place = keys[i], places[i]
+            j = i
+            while j - gap >= first and keys[j - gap] > key:
+                keys[j] = keys[j - gap]
+                places[j] = places[j - gap]
+                j -= gap
+            keys[j] = key
+            places[j] = place
+        gap //= 3
+
+
+@kernel
+def part_lists(
+    lists: Items, start: int, stop: int, feature: int, is_right: NDArray[np.uint8], spare: Items
+) -> None:
+    """Move the items whose place is marked behind the others, in every list but `feature`'s own."""
+    for other in range(lists.shape[0]):
+        if other == feature:
+            continue
+        items = lists[other]
+        n_left, n_right = start, 0
+        for p in range(start, stop):
+            item = items[p]
+            right = is_right[item & PLACE]
+            # Both writes, one of which counts: a branch would be wrong every other time.
+            items[n_left] = item
+            spare[n_right] = item
+            n_left += 1 - right
+            n_right += right
+        for i in range(n_right):
+            items[n_left + i] = spare[i]

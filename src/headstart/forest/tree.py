@@ -1,0 +1,43 @@
+"""Trees as flat arrays, and the way of one context through one tree.
+
+All trees of a forest lie in one array of nodes. A split's children stand side by side, so a node needs one
+index for both; a leaf's index points into the arrays of leaf statistics instead.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headstart.kernels.compile import kernel
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+LEAF = -1  # the `feature` of a leaf
+
+# 16 bytes: the two children that a context may go to share a cache line.
+NODE = np.dtype([("threshold", np.float64), ("child", np.int32), ("feature", np.int32)])
+
+
+class ForestArrays(NamedTuple):
+    """A grown forest; leaves are numbered through all trees."""
+
+    nodes: NDArray[np.void]  # (n_nodes,) of NODE
+    roots: Integers  # (n_trees,) each tree's first node
+    leaf_starts: Integers  # (n_trees + 1,) tree b has leaves leaf_starts[b] .. leaf_starts[b + 1] - 1
+    sums: Floats  # (n_leaves, K) outcomes of the I half
+    counts: Floats  # (n_leaves, K) rows of the I half
+    means: Floats  # (n_leaves, K) sums / counts, NaN where a leaf has no row of the action
+
+
+@kernel
+def find_leaf(arrays: ForestArrays, tree: int, context: Floats) -> int:
+    """The leaf of `tree` that `context` falls in: left where context[feature] <= threshold."""
+    nodes = arrays.nodes
+    node = nodes[arrays.roots[tree]]
+    while node["feature"] >= 0:
+        node = nodes[node["child"] + (context[node["feature"]] > node["threshold"])]
+    return node["child"]

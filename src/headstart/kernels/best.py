@@ -1,0 +1,206 @@
+"""Choosing the best, and the chance of being the best."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headstart.kernels.compile import kernel
+
+Floats = NDArray[np.float64]
+
+NORMAL = 0  # parameters: mean, standard deviation
+BETA = 1  # parameters: a, b, both at least 1
+
+_N_NODES = 16
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(_N_NODES)
+
+
+def _integration_matrix() -> Floats:
+    """Row j integrates a function, given at the nodes, from -1 to node j (exact to degree 15)."""
+    legendre = np.polynomial.legendre
+    to_coefficients = np.linalg.inv(legendre.legvander(_NODES, _N_NODES - 1))
+    integrals = np.zeros((_N_NODES, _N_NODES))
+    for degree in range(_N_NODES):
+        antiderivative = legendre.legint(np.eye(_N_NODES)[degree], lbnd=-1)
+        integrals[:, degree] = legendre.legval(_NODES, antiderivative)
+    return np.ascontiguousarray(integrals @ to_coefficients)
+
+
+_CUMULATIVE = _integration_matrix()
+# How far from the mean, in standard deviations, a density's panels end. A Beta near its border has an
+# exponential tail, hence the far ones.
+_BREAKS_NORMAL = np.array([-9.0, -5.5, -3.5, -2.0, -0.75, 0.75, 2.0, 3.5, 5.5, 9.0])
+_BREAKS_BETA = np.concatenate([[-40.0, -20.0, -13.0], _BREAKS_NORMAL, [13.0, 20.0, 40.0]])
+
+
+@kernel
+def best_available(values: Floats, available: NDArray[np.bool_]) -> int:
+    """The available action with the largest value; ties go to the lowest index."""
+    best = -1
+    best_value = -np.inf
+    for a in range(values.size):
+        if available[a] and (best < 0 or values[a] > best_value):
+            best = a
+            best_value = values[a]
+    return best
+
+
+@kernel
+def greedy_available(counts: Floats, means: Floats, available: NDArray[np.bool_]) -> int:
+    """The lowest available action never played, or else the one with the largest mean."""
+    for a in range(counts.size):
+        if available[a] and counts[a] == 0.0:
+            return a
+    return best_available(means, available)
+
+
+@kernel
+def count_available(available: NDArray[np.bool_]) -> int:
+    n = 0
+    for a in range(available.size):
+        if available[a]:
+            n += 1
+    return n
+
+
+@kernel
+def draw_available(u: float, available: NDArray[np.bool_]) -> int:
+    """The available action that a uniform number picks, each with the same chance."""
+    skip = int(u * count_available(available))
+    last = -1
+    for a in range(available.size):
+        if available[a]:
+            last = a
+            if skip == 0:
+                return a
+            skip -= 1
+    return last
+
+
+@kernel
+def _moments(family: int, p: float, q: float) -> tuple[float, float]:
+    if family == NORMAL:
+        return p, q
+    n = p + q
+    return p / n, math.sqrt(p * q / (n * n * (n + 1.0)))
+
+
+@kernel
+def _density(family: int, p: float, q: float, log_scale: float, x: float) -> float:
+    if family == NORMAL:
+        z = (x - p) / q
+        return math.exp(-0.5 * z * z - log_scale)
+    if x <= 0.0 or x >= 1.0:
+        return 0.0
+    return math.exp((p - 1.0) * math.log(x) + (q - 1.0) * math.log1p(-x) - log_scale)
+
+
+@kernel
+def _log_scale(family: int, p: float, q: float) -> float:
+    if family == NORMAL:
+        return math.log(q) + 0.5 * math.log(2.0 * math.pi)
+    return math.lgamma(p) + math.lgamma(q) - math.lgamma(p + q)
+
+
+@kernel
+def probability_of_best(family: int, p: Floats, q: Floats, available: NDArray[np.bool_], out: Floats) -> None:
+    """P(draw of a is the largest) for independent draws, into `out`; sums to 1.
+
+    P_a = integral of f_a(x) prod_(b != a) F_b(x) dx, by 16-point Gauss-Legendre on panels between
+    the densities' own break points; F_b at the nodes by integrating the same interpolant, so no special
+    function is needed. Absolute error below 1e-9 (tests compare with adaptive quadrature).
+    Cost O(K^2) where the densities overlap; what lies surely below the best is cut off.
+    """
+    n_actions = available.size
+    breaks = _BREAKS_NORMAL if family == NORMAL else _BREAKS_BETA
+    out[:] = 0.0
+    # Below this point some draw lies almost surely above: nothing there can be the largest.
+    floor = -np.inf
+    for a in range(n_actions):
+        if available[a]:
+            mean, deviation = _moments(family, p[a], q[a])
+            floor = max(floor, mean + breaks[0] * deviation)
+    points = np.empty(n_actions * breaks.size + 1)
+    n_points = 0
+    rivals = np.empty(n_actions, dtype=np.int64)
+    n_rivals = 0
+    for a in range(n_actions):
+        if not available[a]:
+            continue
+        mean, deviation = _moments(family, p[a], q[a])
+        if mean + breaks[-1] * deviation <= floor:
+            continue
+        rivals[n_rivals] = a
+        n_rivals += 1
+        for z in breaks:
+            point = mean + z * deviation
+            if family == BETA:
+                point = min(max(point, 0.0), 1.0)
+            if point > floor:
+                points[n_points] = point
+                n_points += 1
+    points[n_points] = floor if family == NORMAL else max(floor, 0.0)
+    n_points += 1
+    if n_rivals == 1:
+        out[rivals[0]] = 1.0
+        return
+    points = np.sort(points[:n_points])
+    scales = np.empty(n_rivals)
+    cumulative = np.zeros(n_rivals)
+    for r in range(n_rivals):
+        a = rivals[r]
+        scales[r] = _log_scale(family, p[a], q[a])
+        # What lies below the floor: needed, since F_b starts there and not at 0.
+        cumulative[r] = _mass_below(family, p[a], q[a], scales[r], points[0], breaks)
+    density = np.empty((n_rivals, _N_NODES))
+    below = np.empty((n_rivals, _N_NODES))
+    above = np.empty(n_rivals + 1)  # products of F over the rivals from r on
+    for panel in range(n_points - 1):
+        half = 0.5 * (points[panel + 1] - points[panel])
+        if half <= 0.0:
+            continue
+        middle = 0.5 * (points[panel + 1] + points[panel])
+        for r in range(n_rivals):
+            a = rivals[r]
+            for j in range(_N_NODES):
+                density[r, j] = _density(family, p[a], q[a], scales[r], middle + half * _NODES[j])
+            total = 0.0
+            for j in range(_N_NODES):
+                partial = 0.0
+                for i in range(_N_NODES):
+                    partial += _CUMULATIVE[j, i] * density[r, i]
+                below[r, j] = min(max(cumulative[r] + half * partial, 0.0), 1.0)
+                total += _WEIGHTS[j] * density[r, j]
+            cumulative[r] += half * total
+        for j in range(_N_NODES):
+            above[n_rivals] = 1.0
+            for r in range(n_rivals - 1, -1, -1):
+                above[r] = above[r + 1] * below[r, j]
+            before = half * _WEIGHTS[j]
+            for r in range(n_rivals):
+                out[rivals[r]] += before * density[r, j] * above[r + 1]
+                before *= below[r, j]
+    total = out.sum()
+    for a in range(n_actions):
+        out[a] /= total
+
+
+@kernel
+def _mass_below(family: int, p: float, q: float, log_scale: float, x: float, breaks: Floats) -> float:
+    mean, deviation = _moments(family, p, q)
+    mass = 0.0
+    for i in range(breaks.size - 1):
+        low = mean + breaks[i] * deviation
+        high = min(mean + breaks[i + 1] * deviation, x)
+        if family == BETA:
+            low = max(low, 0.0)
+            high = min(high, 1.0)
+        if high <= low:
+            continue
+        half = 0.5 * (high - low)
+        for j in range(_N_NODES):
+            mass += half * _WEIGHTS[j] * _density(family, p, q, log_scale, low + half * (1.0 + _NODES[j]))
+    return mass

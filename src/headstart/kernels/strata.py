@@ -1,0 +1,134 @@
+"""Draws without replacement from the rows of a stratum: what the matching evaluators share.
+
+Rows are sorted by stratum and shuffled within it once, so that the next unused row of a stratum is a
+random one: a draw costs O(1), all draws together O(rows), and no row is drawn twice.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headstart.kernels.compile import kernel
+
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+_SHIFT = np.uint64(32)
+
+
+class Strata(NamedTuple):
+    outcomes: NDArray[np.float64]  # (n,) sorted by stratum, shuffled within
+    starts: NDArray[np.int64]  # (S,) where a stratum's rows begin
+    remaining: NDArray[np.int64]  # (S,) rows not yet drawn: the first ones
+    left: NDArray[np.int64]  # (K,) rows not yet drawn per action
+    is_stopped: NDArray[np.bool_]  # (K,) S_a in the paper
+
+
+def make_strata(
+    strata: NDArray[np.int64],
+    actions: NDArray[np.int64],
+    outcomes: NDArray[np.float64],
+    n_strata: int,
+    n_actions: int,
+    rng: np.random.Generator,
+) -> Strata:
+    """Strata of rows whose stratum is given; O(n) but for one sort."""
+    order = rng.permutation(outcomes.size)
+    order = order[np.argsort(strata[order], kind="stable")]
+    sizes = np.bincount(strata, minlength=n_strata)
+    starts = np.zeros(n_strata, dtype=np.int64)
+    np.cumsum(sizes[:-1], out=starts[1:])
+    left = np.bincount(actions, minlength=n_actions)
+    return Strata(
+        np.ascontiguousarray(outcomes[order]), starts, sizes.astype(np.int64), left.astype(np.int64), left == 0
+    )
+
+
+@kernel
+def draw_row(strata: Any, stratum: int, action: int) -> float:
+    """The outcome of a random unused row; NaN, and the action stopped for good, if there is none."""
+    if strata.is_stopped[action]:
+        return math.nan
+    if stratum < 0 or strata.remaining[stratum] == 0:
+        # Going on with the strata that still have data would over-sample them: stop the action.
+        strata.is_stopped[action] = True
+        return math.nan
+    strata.remaining[stratum] -= 1
+    strata.left[action] -= 1
+    if strata.left[action] == 0:
+        strata.is_stopped[action] = True
+    return float(strata.outcomes[strata.starts[stratum] + strata.remaining[stratum]])
+
+
+@kernel
+def are_stopped(strata: Any) -> bool:
+    """Whether every action is stopped."""
+    for a in range(strata.is_stopped.size):
+        if not strata.is_stopped[a]:
+            return False
+    return True
+
+
+class Lookup(NamedTuple):
+    """An open-addressing table from (context, tag) to a key 0..n-1. -0.0 equals 0.0; nothing else is merged."""
+
+    keys: NDArray[np.float64]  # (m, d) distinct contexts
+    tags: NDArray[np.int64]  # (m,)
+    slots: NDArray[np.int64]  # (power of two,) -1 where empty
+    scratch: NDArray[np.float64]  # (1,)
+
+
+@kernel
+def _hash(lookup: Any, context: Any, tag: int) -> int:
+    h = np.uint64(tag) * _MULTIPLIER
+    bits = lookup.scratch.view(np.uint64)
+    for j in range(context.size):
+        lookup.scratch[0] = context[j] + 0.0
+        h = (h ^ bits[0]) * _MULTIPLIER
+        h ^= h >> _SHIFT
+    return np.int64(h & np.uint64(lookup.slots.size - 1))
+
+
+@kernel
+def _is_same(keys: Any, key: int, context: Any) -> bool:
+    for j in range(context.size):
+        if keys[key, j] != context[j]:
+            return False
+    return True
+
+
+@kernel
+def find_key(lookup: Any, context: Any, tag: int) -> int:
+    """The key of this context and tag, or -1."""
+    slot = _hash(lookup, context, tag)
+    while lookup.slots[slot] >= 0:
+        key = lookup.slots[slot]
+        if lookup.tags[key] == tag and _is_same(lookup.keys, key, context):
+            return key
+        slot = (slot + 1) & (lookup.slots.size - 1)
+    return -1
+
+
+@kernel
+def fill_lookup(lookup: Any, contexts: Any, tags: Any, found: Any) -> int:
+    """Enter every row's (context, tag); `found` gets each row's key. Returns the number of keys."""
+    n_keys = 0
+    for i in range(tags.size):
+        slot = _hash(lookup, contexts[i], tags[i])
+        key = -1
+        while lookup.slots[slot] >= 0:
+            held = lookup.slots[slot]
+            if lookup.tags[held] == tags[i] and _is_same(lookup.keys, held, contexts[i]):
+                key = held
+                break
+            slot = (slot + 1) & (lookup.slots.size - 1)
+        if key < 0:
+            key = n_keys
+            lookup.slots[slot] = key
+            lookup.keys[key, :] = contexts[i]
+            lookup.tags[key] = tags[i]
+            n_keys += 1
+        found[i] = key
+    return n_keys

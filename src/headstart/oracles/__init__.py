@@ -1,0 +1,22 @@
+"""Oracles: they choose and learn. One algorithm per file."""
+
+from headstart.oracles.abtest import ABTest
+from headstart.oracles.compiled import CompiledOracle, Readings
+from headstart.oracles.epsilon_greedy import EpsilonGreedy
+from headstart.oracles.exp3 import Exp3
+from headstart.oracles.greedy import Greedy
+from headstart.oracles.thompson_beta import ThompsonBeta
+from headstart.oracles.thompson_gaussian import ThompsonGaussian
+from headstart.oracles.ucb import UCB
+
+__all__ = [
+    "UCB",
+    "ABTest",
+    "CompiledOracle",
+    "EpsilonGreedy",
+    "Exp3",
+    "Greedy",
+    "Readings",
+    "ThompsonBeta",
+    "ThompsonGaussian",
+]

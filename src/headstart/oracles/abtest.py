@@ -1,0 +1,64 @@
+"""A/B testing: every action with the same chance (BanditOracle 0), perhaps for a fixed number of plays."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headstart.checks import check_n_actions, check_number
+from headstart.kernels import implements, play, probabilities, update
+from headstart.kernels.best import best_available, count_available, draw_available
+from headstart.kernels.random import draw_uniform
+from headstart.kernels.tally import new_tally, update_tally
+from headstart.oracles.compiled import CompiledOracle
+from headstart.randomness import RNG, as_words
+
+
+class ABTestState(NamedTuple):
+    counts: NDArray[np.float64]  # (K,)
+    means: NDArray[np.float64]  # (K,)
+    test_rounds: float
+    rng: NDArray[np.uint64]  # (4,)
+
+
+@implements(play, ABTestState)
+def _play(state: Any, context: Any, available: Any) -> Any:
+    if state.counts.sum() >= state.test_rounds:
+        return best_available(state.means, available)
+    return draw_available(draw_uniform(state.rng), available)
+
+
+@implements(update, ABTestState)
+def _update(state: Any, context: Any, action: Any, outcome: Any) -> None:
+    # The verdict is the test's: what comes after it does not change it.
+    if state.counts.sum() < state.test_rounds:
+        update_tally(state, context, action, outcome)
+
+
+@implements(probabilities, ABTestState)
+def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
+    out[:] = 0.0
+    if state.counts.sum() >= state.test_rounds:
+        out[best_available(state.means, available)] = 1.0
+        return
+    share = 1.0 / count_available(available)
+    for a in range(out.size):
+        if available[a]:
+            out[a] = share
+
+
+class ABTest(CompiledOracle):
+    """Uniform choice; with `test_rounds`, the action with the best average after that many outcomes, for good.
+
+    Without `test_rounds` it is the paper's BanditOracle 0, which never stops testing: joined to an evaluator,
+    its means are the plain causal estimate. With it, it is the A/B test of the paper's introduction; an
+    action that the test never showed counts as 0, ties go to the lowest index.
+    """
+
+    def __init__(self, n_actions: int, test_rounds: int | None = None, rng: RNG = None) -> None:
+        n = check_n_actions(n_actions)
+        rounds = math.inf if test_rounds is None else check_number("test_rounds", test_rounds, low=1)
+        super().__init__(n, ABTestState(*new_tally(n), rounds, as_words(rng)))

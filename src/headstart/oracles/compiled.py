@@ -1,0 +1,144 @@
+"""What every oracle with kernels shares: the walk from a checked call to the compiled state and back.
+
+style.md asks for protocols instead of base classes. This is the one exception in the room: eight oracles
+would otherwise repeat the same forty lines of checking, binding and saving, and a user's oracle needs none
+of it (anything with `play`, `update` and `probabilities` is an oracle).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from headstart import kernels
+from headstart.checks import (
+    NO_CONTEXT,
+    Available,
+    Context,
+    check_action,
+    check_available,
+    check_context,
+    check_outcome,
+)
+from headstart.errors import OptionError
+
+
+class Readings(NamedTuple):
+    """What an oracle believes, per action, for people and pages. NaN where the algorithm has no such notion."""
+
+    counts: NDArray[np.float64]  # (K,) virtual and online plays
+    means: NDArray[np.float64]  # (K,) average outcome, NaN for an action without plays
+    lower: NDArray[np.float64]  # (K,)
+    upper: NDArray[np.float64]  # (K,)
+
+
+def _play(state: Any, context: Any, available: Any) -> Any:
+    return kernels.play(state, context, available)
+
+
+def _update(state: Any, context: Any, action: Any, outcome: Any) -> None:
+    kernels.update(state, context, action, outcome)
+
+
+def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
+    kernels.probabilities(state, context, available, out)
+
+
+class CompiledOracle:
+    """An oracle whose arithmetic is kernels over `kernel_state`.
+
+    A subclass builds the state, and may narrow `_check_outcome`; everything else is here.
+    """
+
+    n_actions: int
+    n_features: int  # 0: context-free, any context is accepted and ignored
+
+    def __init__(self, n_actions: int, state: Any, n_features: int = 0) -> None:
+        self.n_actions = n_actions
+        self.n_features = n_features
+        self._all = np.ones(n_actions, dtype=np.bool_)
+        self._state = state
+        self._bind()
+
+    def _bind(self) -> None:
+        context = np.zeros(self.n_features)
+        self._play = kernels.entry(_play, self._state, context, self._all)
+        self._update = kernels.entry(_update, self._state, context, 0, 0.0)
+        self._probabilities: Any = None  # compiled when first asked for: many uses never do
+
+    @property
+    def kernel_state(self) -> Any:
+        """The NamedTuple of arrays that the compiled loops work on; it is live, not a copy."""
+        return self._state
+
+    def play(self, context: ArrayLike | None = None, available: Available = None) -> int:
+        """Choose an action for this context among the available ones (all by default)."""
+        seen = check_context(context, self.n_features) if self.n_features else NO_CONTEXT
+        mask = self._all if available is None else check_available(available, self.n_actions)
+        return self._play(self._state, seen, mask)  # type: ignore[no-any-return]
+
+    def update(self, context: ArrayLike | None, action: int, outcome: float) -> None:
+        """Learn that `action` under `context` had `outcome`; outcomes may come late and in any order."""
+        seen = check_context(context, self.n_features) if self.n_features else NO_CONTEXT
+        self._update(self._state, seen, check_action(action, self.n_actions), self._check_outcome(outcome))
+
+    def probabilities(
+        self, context: ArrayLike | None = None, available: Available = None
+    ) -> NDArray[np.float64]:
+        """The exact chance of each action in `play`, 0 for those not available."""
+        seen = check_context(context, self.n_features) if self.n_features else NO_CONTEXT
+        mask = self._all if available is None else check_available(available, self.n_actions)
+        out = np.zeros(self.n_actions)
+        if self._probabilities is None:
+            self._probabilities = kernels.entry(_probabilities, self._state, seen, mask, out)
+        self._probabilities(self._state, seen, mask, out)
+        return out
+
+    def readings(self) -> Readings:
+        """Plays, means and the algorithm's own bounds per action."""
+        counts, means = self._state.counts, self._state.means
+        nothing = np.full(self.n_actions, np.nan)
+        return Readings(counts.copy(), np.where(counts > 0, means, np.nan), nothing, nothing.copy())
+
+    def get_state(self) -> dict[str, NDArray[Any]]:
+        """Everything the oracle has learnt and the state of its randomness, as arrays."""
+        return {name: np.array(value) for name, value in self._state._asdict().items()}
+
+    def set_state(self, saved: dict[str, NDArray[Any]]) -> None:
+        """Take up a state from `get_state` of an oracle with the same settings: it has the same future."""
+        present = self.get_state()
+        for name, value in present.items():
+            if name not in saved or np.shape(saved[name]) != value.shape:
+                got = "nothing" if name not in saved else f"shape {np.shape(saved[name])}"
+                raise OptionError(f"state needs {name} of shape {value.shape}, got {got}")
+        self._state = type(self._state)(
+            **{
+                name: np.array(saved[name], dtype=value.dtype) if value.ndim else value.dtype.type(saved[name]).item()
+                for name, value in present.items()
+            }
+        )
+
+    def _check_outcome(self, outcome: Any) -> float:
+        return check_outcome(outcome)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in self.__dict__.items() if k not in ("_play", "_update", "_probabilities")}
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        self.__dict__.update(saved)
+        self._bind()
+
+    def copy(self) -> Self:
+        """An independent oracle with the same state and the same future."""
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        twin._state = type(self._state)(*(np.copy(v) if isinstance(v, np.ndarray) else v for v in self._state))
+        return twin
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(n_actions={self.n_actions}, plays={int(self.readings().counts.sum())})"
+
+
+__all__ = ["CompiledOracle", "Context", "Readings"]

@@ -1,0 +1,73 @@
+"""Epsilon-greedy: mostly the best average so far, sometimes any action."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headstart.checks import check_n_actions, check_number
+from headstart.errors import OptionError
+from headstart.kernels import implements, kernel, play, probabilities, update
+from headstart.kernels.best import count_available, draw_available, greedy_available
+from headstart.kernels.random import draw_uniform
+from headstart.kernels.tally import new_tally, update_tally
+from headstart.oracles.compiled import CompiledOracle
+from headstart.randomness import RNG, as_words
+
+
+class EpsilonGreedyState(NamedTuple):
+    counts: NDArray[np.float64]  # (K,)
+    means: NDArray[np.float64]  # (K,)
+    epsilon: float  # NaN: decreasing
+    decay: float
+    rng: NDArray[np.uint64]  # (4,)
+
+
+@kernel
+def _epsilon(state: Any) -> Any:
+    if state.epsilon == state.epsilon:  # not NaN
+        return state.epsilon
+    return min(1.0, state.decay / (state.counts.sum() + 1.0))
+
+
+@implements(play, EpsilonGreedyState)
+def _play(state: Any, context: Any, available: Any) -> Any:
+    if draw_uniform(state.rng) < _epsilon(state):
+        return draw_available(draw_uniform(state.rng), available)
+    return greedy_available(state.counts, state.means, available)
+
+
+@implements(probabilities, EpsilonGreedyState)
+def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
+    out[:] = 0.0
+    epsilon = _epsilon(state)
+    share = epsilon / count_available(available)
+    for a in range(out.size):
+        if available[a]:
+            out[a] = share
+    out[greedy_available(state.counts, state.means, available)] += 1.0 - epsilon
+
+
+implements(update, EpsilonGreedyState)(update_tally)
+
+
+class EpsilonGreedy(CompiledOracle):
+    """With chance epsilon any available action, otherwise the best mean (one never played comes first).
+
+    `epsilon` is constant; `decay=c` instead makes it min(1, c / t) in the t-th round, which Auer et al.
+    (2002) show to have logarithmic regret for c large enough. t counts outcomes learnt, plus one.
+    """
+
+    def __init__(
+        self, n_actions: int, epsilon: float | None = None, decay: float | None = None, rng: RNG = None
+    ) -> None:
+        n = check_n_actions(n_actions)
+        if epsilon is not None and decay is not None:
+            raise OptionError("epsilon (constant) and decay (decreasing) exclude each other: give one")
+        if decay is None:
+            constant, c = check_number("epsilon", 0.1 if epsilon is None else epsilon, 0.0, 1.0), 0.0
+        else:
+            constant, c = float("nan"), check_number("decay", decay, low=0.0)
+        super().__init__(n, EpsilonGreedyState(*new_tally(n), constant, c, as_words(rng)))

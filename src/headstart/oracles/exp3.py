@@ -1,0 +1,104 @@
+"""Exp3: exponential weights for outcomes that need not be random at all (Auer et al. 2002, nonstochastic)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headstart.checks import check_n_actions, check_number, check_outcome_in
+from headstart.errors import OptionError
+from headstart.kernels import implements, kernel, play, probabilities, update
+from headstart.kernels.best import count_available
+from headstart.kernels.random import draw_category
+from headstart.kernels.tally import new_tally, update_tally
+from headstart.oracles.compiled import CompiledOracle
+from headstart.randomness import RNG, as_words
+
+
+class Exp3State(NamedTuple):
+    counts: NDArray[np.float64]  # (K,)
+    means: NDArray[np.float64]  # (K,)
+    log_weights: NDArray[np.float64]  # (K,)
+    chances: NDArray[np.float64]  # (K,) scratch
+    gamma: float
+    low: float
+    high: float
+    rng: NDArray[np.uint64]  # (4,)
+
+
+@kernel
+def _fill(state: Any, available: Any, out: Any) -> None:
+    """p_a = (1 - gamma) w_a / sum of w + gamma / K, over the available actions."""
+    top = -np.inf
+    for a in range(out.size):
+        if available[a]:
+            top = max(top, state.log_weights[a])
+    total = 0.0
+    for a in range(out.size):
+        out[a] = math.exp(state.log_weights[a] - top) if available[a] else 0.0
+        total += out[a]
+    n = count_available(available)
+    for a in range(out.size):
+        if available[a]:
+            out[a] = (1.0 - state.gamma) * out[a] / total + state.gamma / n
+
+
+@implements(play, Exp3State)
+def _play(state: Any, context: Any, available: Any) -> Any:
+    _fill(state, available, state.chances)
+    return draw_category(state.rng, state.chances)
+
+
+@implements(probabilities, Exp3State)
+def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
+    _fill(state, available, out)
+
+
+@implements(update, Exp3State)
+def _update(state: Any, context: Any, action: Any, outcome: Any) -> None:
+    update_tally(state, context, action, outcome)
+    _fill(state, state.log_weights > -np.inf, state.chances)
+    gain = (outcome - state.low) / (state.high - state.low) / state.chances[action]
+    state.log_weights[action] += state.gamma * gain / state.log_weights.size
+    # Only differences matter: keep the largest at 0 so that a long life does not overflow.
+    state.log_weights[:] -= state.log_weights.max()
+    for a in range(state.log_weights.size):
+        state.log_weights[a] = max(state.log_weights[a], -700.0)
+
+
+class Exp3(CompiledOracle):
+    """Exponential weights with a share gamma of uniform play.
+
+    Outcomes must lie in [low, high]; one outside is an error. With a `horizon` T, gamma is
+    min(1, sqrt(K ln K / ((e - 1) T))) (Corollary 3.2 of Auer et al.), otherwise 0.1.
+    The importance weight of an outcome uses the chances at the time of `update` with every action available:
+    exact when outcomes come at once and all actions are available, an approximation when they come late.
+    """
+
+    def __init__(
+        self,
+        n_actions: int,
+        gamma: float | None = None,
+        horizon: int | None = None,
+        low: float = 0.0,
+        high: float = 1.0,
+        rng: RNG = None,
+    ) -> None:
+        n = check_n_actions(n_actions)
+        if gamma is not None and horizon is not None:
+            raise OptionError("gamma and horizon exclude each other: horizon sets gamma")
+        if horizon is not None:
+            rounds = check_number("horizon", horizon, low=1)
+            gamma = min(1.0, math.sqrt(n * math.log(n) / ((math.e - 1.0) * rounds))) if n > 1 else 1.0
+        share = check_number("gamma", 0.1 if gamma is None else gamma, 0.0, 1.0)
+        self.low, self.high = check_number("low", low), check_number("high", high)
+        if not self.low < self.high:
+            raise OptionError(f"low must be below high, got {low} and {high}")
+        state = Exp3State(*new_tally(n), np.zeros(n), np.zeros(n), share, self.low, self.high, as_words(rng))
+        super().__init__(n, state)
+
+    def _check_outcome(self, outcome: Any) -> float:
+        return check_outcome_in(outcome, self.low, self.high, "Exp3 (set low and high)")

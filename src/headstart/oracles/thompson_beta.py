@@ -1,0 +1,75 @@
+"""Thompson sampling for outcomes in [0, 1] with Beta posteriors (BanditOracle 5)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headstart.checks import check_n_actions, check_outcome_in
+from headstart.kernels import implements, play, probabilities, update
+from headstart.kernels.best import BETA, probability_of_best
+from headstart.kernels.random import draw_beta, draw_uniform
+from headstart.kernels.tally import new_tally, update_tally
+from headstart.oracles.compiled import CompiledOracle, Readings
+from headstart.randomness import RNG, as_words
+
+
+class ThompsonBetaState(NamedTuple):
+    counts: NDArray[np.float64]  # (K,)
+    means: NDArray[np.float64]  # (K,) of the outcomes as they came
+    successes: NDArray[np.float64]  # (K,)
+    rng: NDArray[np.uint64]  # (4,)
+
+
+@implements(play, ThompsonBetaState)
+def _play(state: Any, context: Any, available: Any) -> Any:
+    best = -1
+    best_draw = -1.0
+    for a in range(available.size):
+        if available[a]:
+            s = state.successes[a]
+            draw = draw_beta(state.rng, s + 1.0, state.counts[a] - s + 1.0)
+            if draw > best_draw:
+                best = a
+                best_draw = draw
+    return best
+
+
+@implements(probabilities, ThompsonBetaState)
+def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
+    failures = state.counts - state.successes
+    probability_of_best(BETA, state.successes + 1.0, failures + 1.0, available, out)
+
+
+@implements(update, ThompsonBetaState)
+def _update(state: Any, context: Any, action: Any, outcome: Any) -> None:
+    update_tally(state, context, action, outcome)
+    # An outcome inside (0, 1) counts as one Bernoulli draw with that chance (Agrawal and Goyal 2012).
+    if outcome == 1.0 or (outcome > 0.0 and draw_uniform(state.rng) < outcome):
+        state.successes[action] += 1.0
+
+
+class ThompsonBeta(CompiledOracle):
+    """Draw from Beta(1 + successes, 1 + failures) per action, play the largest draw.
+
+    Outcomes must lie in [0, 1]; one outside is an error. `probabilities` are computed by quadrature, to
+    1e-9, not sampled.
+    """
+
+    def __init__(self, n_actions: int, rng: RNG = None) -> None:
+        n = check_n_actions(n_actions)
+        super().__init__(n, ThompsonBetaState(*new_tally(n), np.zeros(n), as_words(rng)))
+
+    def readings(self) -> Readings:
+        """Plays, means and the central 95 % of each posterior."""
+        from scipy.stats import beta
+
+        counts, means, _, _ = super().readings()
+        s = self._state.successes
+        lower, upper = beta.interval(0.95, s + 1.0, counts - s + 1.0)
+        return Readings(counts, means, lower, upper)
+
+    def _check_outcome(self, outcome: Any) -> float:
+        return check_outcome_in(outcome, 0.0, 1.0, "ThompsonBeta")

@@ -1,0 +1,27 @@
+"""The door for randomness: a numpy Generator, a seed or nothing becomes the words that a kernel draws from."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headstart.errors import OptionError
+
+RNG = np.random.Generator | int | None
+
+
+def as_generator(rng: RNG) -> np.random.Generator:
+    """`rng` as a numpy Generator: itself, seeded by an integer, or from fresh entropy for None."""
+    if isinstance(rng, np.random.Generator):
+        return rng
+    if rng is None or (isinstance(rng, int | np.integer) and not isinstance(rng, bool) and rng >= 0):
+        return np.random.default_rng(rng)
+    raise OptionError(f"rng must be a numpy Generator or an integer >= 0, got {rng!r}")
+
+
+def as_words(rng: RNG) -> NDArray[np.uint64]:
+    """Four words for one kernel's stream. A Generator given to two parts gives each its own stream."""
+    raw: NDArray[np.uint64] = as_generator(rng).bit_generator.random_raw(4)
+    if not raw.any():  # the one state xoshiro cannot leave
+        raw[0] = 1
+    return raw

@@ -1,0 +1,346 @@
+"""WarmStart: an oracle joined to an evaluator, by virtual plays (the paper's Algorithms 1 and 2)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from headstart import kernels
+from headstart.checks import Available, check_context
+from headstart.contexts import LogContexts, Population
+from headstart.errors import ContextError, OptionError
+from headstart.kernels import (
+    compiled,
+    draw_context,
+    get_outcome,
+    implements,
+    is_exhausted,
+    kernel,
+    play,
+    probabilities,
+    record_context,
+    update,
+)
+from headstart.randomness import RNG, as_generator
+
+Schedule = Literal["each-round", "batch"]
+
+
+class Oracle(Protocol):
+    """Chooses and learns."""
+
+    n_actions: int
+
+    def play(self, context: Any, available: Any = None) -> int:
+        """An available action for this context."""
+
+    def update(self, context: Any, action: int, outcome: float) -> None:
+        """Learn what came of an action; told everything, so outcomes may come late or in any order."""
+
+    def probabilities(self, context: Any, available: Any = None) -> NDArray[np.float64]:
+        """The exact chance of each action in `play`."""
+
+
+class Evaluator(Protocol):
+    """Answers "what would have happened?" from the log."""
+
+    def get_outcome(self, context: Any, action: int) -> float | None:
+        """The outcome, or None if the log has no answer. 0.0 is an answer. It must end: None at some point."""
+
+
+class WarmStartState(NamedTuple):
+    oracle: Any
+    evaluator: Any
+    contexts: Any
+    columns: NDArray[np.int64]  # (c,) the columns that the oracle decides on
+    context: NDArray[np.float64]  # (d,) scratch: what the evaluator sees
+    seen: NDArray[np.float64]  # (c,) scratch: what the oracle sees
+    everything: NDArray[np.bool_]  # (K,)
+    virtual_plays: NDArray[np.int64]  # (K,)
+    is_due: NDArray[np.bool_]  # (1,) whether the offline phase of the coming round is still to run
+    is_batch: bool
+
+
+@kernel
+def _select(context: Any, columns: Any, out: Any) -> None:
+    for j in range(columns.size):
+        out[j] = context[columns[j]]
+
+
+@kernel
+def _each_round(state: Any) -> None:
+    """Algorithm 1, lines 4-11."""
+    while True:
+        draw_context(state.contexts, state.context)
+        _select(state.context, state.columns, state.seen)
+        action = play(state.oracle, state.seen, state.everything)
+        outcome = get_outcome(state.evaluator, state.context, action)
+        if math.isnan(outcome):
+            break
+        update(state.oracle, state.seen, action, outcome)
+        state.virtual_plays[action] += 1
+
+
+@kernel
+def _batch(state: Any) -> None:
+    """Algorithm 2, lines 4-12: every action in turn, until the log has no answer for it."""
+    for action in range(state.everything.size):
+        while True:
+            draw_context(state.contexts, state.context)
+            outcome = get_outcome(state.evaluator, state.context, action)
+            if math.isnan(outcome):
+                break
+            _select(state.context, state.columns, state.seen)
+            update(state.oracle, state.seen, action, outcome)
+            state.virtual_plays[action] += 1
+
+
+@kernel
+def offline_phase(state: Any) -> None:
+    """Run the virtual plays that are due. A log that is used up costs nothing and draws nothing."""
+    if not state.is_due[0]:
+        return
+    state.is_due[0] = False
+    if is_exhausted(state.evaluator):
+        return
+    if state.is_batch:
+        _batch(state)
+    else:
+        _each_round(state)
+
+
+@implements(play, WarmStartState)
+def _play(state: Any, context: Any, available: Any) -> Any:
+    offline_phase(state)
+    _select(context, state.columns, state.seen)
+    return play(state.oracle, state.seen, available)
+
+
+@implements(update, WarmStartState)
+def _update(state: Any, context: Any, action: Any, outcome: Any) -> None:
+    _select(context, state.columns, state.seen)
+    update(state.oracle, state.seen, action, outcome)
+    if not state.is_batch:
+        state.is_due[0] = True
+        if not is_exhausted(state.evaluator):
+            record_context(state.contexts, context)
+
+
+@implements(probabilities, WarmStartState)
+def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
+    offline_phase(state)
+    _select(context, state.columns, state.seen)
+    probabilities(state.oracle, state.seen, available, out)
+
+
+class WarmStart:
+    """An oracle that has first played against the log. Itself an oracle.
+
+    Parameters
+    ----------
+    oracle, evaluator
+        Any two objects with the methods of the protocols in this module. Both are used, not copied.
+    contexts
+        Where virtual users come from. None: the log's rows and the online contexts as they come. A matrix:
+        a population that you name. An object with a `kernel_state` that draws contexts (a world's
+        `population`), or a function of no arguments that returns one.
+    schedule
+        "each-round" is Algorithm 1: virtual plays before each online play, until the log has no answer.
+        "batch" is Algorithm 2: the whole log once, action by action, before the first play.
+    decide_on
+        The columns that the oracle sees, by name or index; by default all. The evaluator sees them all:
+        one may adjust for what one may not decide on.
+    rng
+        Draws the virtual users.
+
+    Notes
+    -----
+    The offline phase runs once per learnt outcome, at the next `play` or `probabilities`, so that
+    `probabilities` and the `play` that follows it speak of the same state.
+    """
+
+    def __init__(
+        self,
+        oracle: Oracle,
+        evaluator: Evaluator,
+        contexts: Any = None,
+        schedule: Schedule = "each-round",
+        decide_on: Sequence[str | int] | None = None,
+        rng: RNG = None,
+    ) -> None:
+        if schedule not in ("each-round", "batch"):
+            raise OptionError(f"schedule must be 'each-round' or 'batch', got {schedule!r}")
+        for part, method in ((oracle, "play"), (oracle, "update"), (evaluator, "get_outcome")):
+            if not callable(getattr(part, method, None)):
+                raise OptionError(f"{type(part).__name__} has no {method}: WarmStart(oracle, evaluator, ...)")
+        known = getattr(evaluator, "n_actions", oracle.n_actions)
+        if known != oracle.n_actions:
+            raise OptionError(f"the oracle has {oracle.n_actions} actions, the evaluator {known}")
+        self.oracle, self.evaluator, self.schedule = oracle, evaluator, schedule
+        self.n_actions = oracle.n_actions
+        self._source, n_features = _as_source(contexts, oracle, evaluator, rng)
+        self._columns = _as_columns(decide_on, evaluator, n_features)
+        needed = getattr(oracle, "n_features", 0)
+        if needed and self._columns.size != needed:
+            raise OptionError(
+                f"the oracle decides on {needed} columns, but decide_on leaves {self._columns.size} of the log's"
+            )
+        self._context = np.zeros(n_features)
+        self._everything = np.ones(self.n_actions, dtype=np.bool_)
+        self._virtual_plays = np.zeros(self.n_actions, dtype=np.int64)
+        self._is_due = np.ones(1, dtype=np.bool_)
+        self._phase: Any = None
+
+    @property
+    def virtual_plays(self) -> NDArray[np.int64]:
+        """Virtual plays so far per action, (K,): what the log was worth."""
+        return self._virtual_plays.copy()
+
+    @property
+    def kernel_state(self) -> Any:
+        """The whole as one NamedTuple for the compiled loops, or None if a part has no kernels."""
+        parts = [getattr(part, "kernel_state", None) for part in (self.oracle, self.evaluator, self._source)]
+        if any(part is None for part in parts):
+            return None
+        return WarmStartState(
+            *parts,
+            self._columns,
+            self._context,
+            np.zeros(self._columns.size),
+            self._everything,
+            self._virtual_plays,
+            self._is_due,
+            self.schedule == "batch",
+        )
+
+    def reserve(self, rounds: int) -> None:
+        """Make room for this many online contexts: the compiled loops cannot grow an array."""
+        if isinstance(self._source, LogContexts):
+            self._source.reserve(rounds)
+
+    def play(self, context: ArrayLike | None = None, available: Available = None) -> int:
+        """Run the virtual plays that are due, then let the oracle choose for this user."""
+        self._settle()
+        return self.oracle.play(self._decided(context), available)
+
+    def probabilities(
+        self, context: ArrayLike | None = None, available: Available = None
+    ) -> NDArray[np.float64]:
+        """The exact chance of each action in `play`."""
+        self._settle()
+        return self.oracle.probabilities(self._decided(context), available)
+
+    def update(self, context: ArrayLike | None, action: int, outcome: float) -> None:
+        """Learn a real user's outcome."""
+        self.oracle.update(self._decided(context), action, outcome)
+        if self.schedule == "batch":
+            return
+        self._is_due[0] = True
+        if context is not None and isinstance(self._source, LogContexts) and not self._is_exhausted():
+            self._source.reserve(1)
+            state = self._source.kernel_state
+            if state.online.shape[1]:
+                record_context(state, check_context(context, state.online.shape[1]))
+
+    def readings(self) -> Any:
+        """The oracle's readings."""
+        return self.oracle.readings()  # type: ignore[attr-defined]
+
+    def _is_exhausted(self) -> bool:
+        state = getattr(self.evaluator, "kernel_state", None)
+        if state is not None:
+            return bool(compiled(_is_exhausted, *kernels.states_in([state]))(state))
+        told = getattr(self.evaluator, "is_exhausted", None)
+        return bool(told()) if told is not None else False
+
+    def _decided(self, context: ArrayLike | None) -> ArrayLike | None:
+        if context is None or self._columns.size == self._context.size:
+            return context
+        return check_context(context, self._context.size)[self._columns]
+
+    def _settle(self) -> None:
+        """The offline phase: compiled where every part has kernels, otherwise the same in Python."""
+        if not self._is_due[0]:
+            return
+        state = self.kernel_state
+        if state is not None:
+            if self._phase is None:
+                self._phase = compiled(offline_phase, *kernels.states_in([state]))
+            self._phase(state)
+            return
+        self._is_due[0] = False
+        if self._is_exhausted():
+            return
+        actions = range(self.n_actions) if self.schedule == "batch" else [None]
+        for fixed in actions:
+            while True:
+                context = self._draw_context()
+                seen = self._decided(context)
+                action = self.oracle.play(seen) if fixed is None else fixed
+                outcome = self.evaluator.get_outcome(context, action)
+                if outcome is None:
+                    break
+                self.oracle.update(seen, action, outcome)
+                self._virtual_plays[action] += 1
+
+    def _draw_context(self) -> NDArray[np.float64]:
+        state = getattr(self._source, "kernel_state", None)
+        if state is None:
+            return check_context(self._source(), self._context.size)
+        draw = compiled(_draw_context, *kernels.states_in([state]))
+        draw(state, self._context)
+        return self._context.copy()
+
+    def __repr__(self) -> str:
+        return f"WarmStart({self.oracle!r}, {self.evaluator!r}, virtual plays {self._virtual_plays.tolist()})"
+
+
+def _is_exhausted(state: Any) -> Any:
+    return is_exhausted(state)
+
+
+def _draw_context(state: Any, out: Any) -> None:
+    draw_context(state, out)
+
+
+def _as_source(contexts: Any, oracle: Any, evaluator: Any, rng: RNG) -> tuple[Any, int]:
+    if contexts is None:
+        logged = getattr(evaluator, "contexts", None)
+        needs = getattr(oracle, "n_features", 1) > 0 or getattr(evaluator, "needs_context", True)
+        if logged is None or not needs:
+            logged = np.empty((1, 0)) if logged is None else np.empty((1, logged.shape[1]))
+            return Population(np.zeros(logged.shape), rng=as_generator(rng)), logged.shape[1]
+        return LogContexts(logged, rng=rng), logged.shape[1]
+    if callable(contexts) and not hasattr(contexts, "kernel_state"):
+        return contexts, len(np.asarray(contexts()).reshape(-1))
+    if hasattr(contexts, "kernel_state"):
+        return contexts, contexts.n_features
+    source = Population(contexts, rng=rng)
+    n_features = source.kernel_state.population.shape[1]
+    logged = getattr(evaluator, "contexts", None)
+    if logged is not None and logged.shape[1] != n_features:
+        raise ContextError(f"contexts must have the log's {logged.shape[1]} columns, got {n_features}")
+    return source, n_features
+
+
+def _as_columns(
+    decide_on: Sequence[str | int] | None, evaluator: Any, n_features: int
+) -> NDArray[np.int64]:
+    if decide_on is None:
+        return np.arange(n_features, dtype=np.int64)
+    names = list(getattr(evaluator, "context_names", ()))
+    columns = []
+    for column in decide_on:
+        if isinstance(column, str):
+            if column not in names:
+                raise OptionError(f"decide_on names {column!r}, which is not a column of the log: {names}")
+            columns.append(names.index(column))
+        elif 0 <= column < n_features:
+            columns.append(int(column))
+        else:
+            raise OptionError(f"decide_on must name columns 0..{n_features - 1}, got {column}")
+    return np.array(columns, dtype=np.int64)

@@ -1,0 +1,78 @@
+"""What every drawn world shares: users, outcomes and truth, one at a time, from the compiled state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headstart import kernels
+from headstart.checks import check_action
+from headstart.log import Log
+
+
+def _draw_user(state: Any, out: Any) -> None:
+    kernels.draw_user(state, out)
+
+
+def _draw_outcome(state: Any, action: Any) -> Any:
+    return kernels.draw_outcome(state, action)
+
+
+def _expected_outcomes(state: Any, out: Any) -> None:
+    kernels.expected_outcomes(state, out)
+
+
+class DrawnWorld:
+    """One world, all its unknowns drawn: a log of its past and a stream of its users.
+
+    `simulate` runs the compiled loop on `kernel_state`; the methods here are the same thing by hand.
+    """
+
+    def __init__(self, log: Log, n_features: int, state: Any, population: Any = None) -> None:
+        self.log = log
+        self.n_actions = log.n_actions
+        self.n_features = n_features
+        self.kernel_state = state
+        self.population = population  # the true distribution of contexts, as WarmStart's `contexts`
+
+    def again(self) -> DrawnWorld:
+        """The same world from the same first user on."""
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        twin.kernel_state = copy_arrays(self.kernel_state)
+        return twin
+
+    def draw_user(self) -> NDArray[np.float64]:
+        """The next user's context."""
+        out = np.empty(self.n_features)
+        self._compiled(_draw_user)(self.kernel_state, out)
+        return out
+
+    def draw_outcome(self, action: int) -> float:
+        """What the present user does when shown `action`."""
+        return float(self._compiled(_draw_outcome)(self.kernel_state, check_action(action, self.n_actions)))
+
+    def expected_outcomes(self) -> NDArray[np.float64]:
+        """The mean outcome of each action that regret is measured against, (K,)."""
+        out = np.empty(self.n_actions)
+        self._compiled(_expected_outcomes)(self.kernel_state, out)
+        return out
+
+    def _compiled(self, function: Any) -> Any:
+        return kernels.compiled(function, *kernels.states_in([self.kernel_state]))
+
+
+def copy_arrays(state: Any) -> Any:
+    """A state whose writable arrays are its own; read-only ones are shared."""
+    return type(state)(
+        *(
+            copy_arrays(value)
+            if isinstance(value, tuple)
+            else value.copy()
+            if isinstance(value, np.ndarray) and value.flags.writeable
+            else value
+            for value in state
+        )
+    )

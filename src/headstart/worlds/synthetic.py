@@ -1,0 +1,228 @@
+"""The paper's synthetic world: contexts uniform on [-1, 1]^d, a confounded log, a chosen outcome function."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headstart import kernels
+from headstart.errors import OptionError
+from headstart.kernels import (
+    draw_context,
+    draw_outcome,
+    draw_user,
+    expected_outcomes,
+    fill_propensities,
+    implements,
+    kernel,
+    record_context,
+)
+from headstart.kernels.random import draw_category, draw_uniform
+from headstart.log import Log
+from headstart.randomness import as_words
+from headstart.worlds.drawn import DrawnWorld
+
+OutcomeFunction = Literal["linear", "sigmoid", "binary", "steps"]
+_KINDS: dict[str, int] = {"linear": 0, "sigmoid": 1, "binary": 2, "steps": 3}
+_LINEAR, _SIGMOID, _BINARY, _STEPS = range(4)
+
+
+class SyntheticState(NamedTuple):
+    theta: NDArray[np.float64]  # (d / K,)
+    bases: NDArray[np.float64]  # (K,) b_a
+    kind: int
+    rho: float
+    is_contextual: bool
+    means: NDArray[np.float64]  # (K,) over the population
+    visible: NDArray[np.int64]  # columns of the user that can be seen
+    user: NDArray[np.float64]  # (d,) the present user, hidden columns included
+    rng: NDArray[np.uint64]  # (4,)
+
+
+@kernel
+def _mean(state: Any, user: Any, action: int) -> float:
+    """E[y | user, action] = f(x, a); phi(x, a) is the a-th block of x."""
+    width = state.theta.size
+    start = action * width
+    base = state.bases[action]
+    if state.kind == _STEPS:
+        passed = 0.0
+        for j in range(width):
+            if state.theta[j] > user[start + j]:
+                passed += 1.0
+        return passed / width + base
+    score = 0.0
+    for j in range(width):
+        score += state.theta[j] * user[start + j]
+    if state.kind == _LINEAR:
+        return score + base
+    s = 1.0 / (1.0 + math.exp(-score))
+    if state.kind == _SIGMOID:
+        return s + base
+    return min(max(s + (1.0 - s) * base, 0.0), 1.0)
+
+
+@kernel
+def _fill_policy(state: Any, user: Any, out: Any) -> None:
+    """Softmax over a of rho (f(x, a) - b_a)(b_a - b_(a+1 mod K))."""
+    n_actions = out.size
+    top = -np.inf
+    for a in range(n_actions):
+        step = state.bases[a] - state.bases[(a + 1) % n_actions]
+        out[a] = state.rho * (_mean(state, user, a) - state.bases[a]) * step
+        top = max(top, out[a])
+    total = 0.0
+    for a in range(n_actions):
+        out[a] = math.exp(out[a] - top)
+        total += out[a]
+    for a in range(n_actions):
+        out[a] /= total
+
+
+@kernel
+def _draw_full_user(state: Any) -> None:
+    for j in range(state.user.size):
+        state.user[j] = 2.0 * draw_uniform(state.rng) - 1.0
+
+
+@implements(draw_user, SyntheticState)
+def _draw_user(state: Any, out: Any) -> None:
+    _draw_full_user(state)
+    for j in range(state.visible.size):
+        out[j] = state.user[state.visible[j]]
+
+
+@implements(draw_outcome, SyntheticState)
+def _draw_outcome(state: Any, action: Any) -> Any:
+    mean = _mean(state, state.user, action)
+    if state.kind != _BINARY:
+        return mean
+    return 1.0 if draw_uniform(state.rng) < mean else 0.0
+
+
+@implements(expected_outcomes, SyntheticState)
+def _expected(state: Any, out: Any) -> None:
+    if state.is_contextual:
+        for a in range(out.size):
+            out[a] = _mean(state, state.user, a)
+    else:
+        out[:] = state.means
+
+
+@implements(draw_context, SyntheticState)
+def _draw_context(state: Any, out: Any) -> None:
+    draw_user(state, out)
+
+
+@implements(record_context, SyntheticState)
+def _record_nothing(state: Any, context: Any) -> None:
+    return
+
+
+@implements(fill_propensities, SyntheticState)
+def _fill_propensities(state: Any, context: Any, out: Any) -> None:
+    """The true logging policy; asked only of worlds without hidden columns."""
+    _fill_policy(state, context, out)
+
+
+def _draw_log(state: Any, contexts: Any, actions: Any, outcomes: Any, propensities: Any) -> None:
+    for i in range(actions.size):
+        _draw_full_user(state)
+        _fill_policy(state, state.user, propensities[i])
+        actions[i] = draw_category(state.rng, propensities[i])
+        outcomes[i] = draw_outcome(state, actions[i])
+        for j in range(state.visible.size):
+            contexts[i, j] = state.user[state.visible[j]]
+
+
+class SyntheticPopulation:
+    """The true distribution of contexts, as WarmStart's `contexts`; and the true logging policy."""
+
+    def __init__(self, state: SyntheticState) -> None:
+        self.kernel_state = state
+        self.n_features = state.visible.size
+
+    def __call__(self, context: NDArray[np.float64]) -> NDArray[np.float64]:
+        """P(action | context) under the logging policy, (K,)."""
+        out = np.empty(self.kernel_state.bases.size)
+        kernels.compiled(_fill_policy, SyntheticState)(self.kernel_state, context, out)
+        return out
+
+
+@dataclass(frozen=True)
+class Synthetic:
+    """Settings of the paper's synthetic world; each `draw` draws theta ~ N(0, I) and a log anew.
+
+    f(x, a), with phi = the a-th block of x (length n_features / n_actions), b_a = step * a:
+    linear: phi'theta + b_a. sigmoid: s + b_a with s = 1 / (1 + exp(-phi'theta)).
+    binary: success with chance s + (1 - s) b_a, clipped to [0, 1]. steps: mean of 1{theta_j > phi_j}, + b_a.
+    """
+
+    n_actions: int = 3
+    n_features: int | None = None  # 2 n_actions
+    n_log: int = 100
+    outcome: OutcomeFunction = "linear"
+    rho: float = -1.0
+    step: float = 0.5
+    n_hidden: int = 0  # columns, chosen at random in each draw, that neither log nor stream shows
+    bias: float = 0.0  # added to the logged outcomes of action 0
+    is_contextual: bool = False  # regret against the best action for each user instead of for all
+
+    def __post_init__(self) -> None:
+        width, rest = divmod(self._d, self.n_actions)
+        if self.n_actions < 2 or rest or not width:
+            raise OptionError(
+                f"n_features must be a multiple of n_actions >= 2, got {self._d} and {self.n_actions}"
+            )
+        if self.outcome not in _KINDS:
+            raise OptionError(f"outcome must be one of {', '.join(_KINDS)}, got {self.outcome!r}")
+        if not 0 <= self.n_hidden < self._d:
+            raise OptionError(f"n_hidden must be in 0..{self._d - 1}, got {self.n_hidden}")
+        if self.n_log < 1:
+            raise OptionError(f"n_log must be at least 1, got {self.n_log}")
+
+    @property
+    def _d(self) -> int:
+        return 2 * self.n_actions if self.n_features is None else self.n_features
+
+    def draw(self, rng: np.random.Generator) -> DrawnWorld:
+        """One world of this kind, its log included."""
+        theta = rng.standard_normal(self._d // self.n_actions)
+        bases = self.step * np.arange(self.n_actions)
+        visible = np.arange(self._d)
+        if self.n_hidden:
+            visible = np.sort(rng.permutation(self._d)[self.n_hidden :])
+        state = SyntheticState(
+            theta,
+            bases,
+            _KINDS[self.outcome],
+            float(self.rho),
+            self.is_contextual,
+            self._means(theta, bases),
+            visible,
+            np.zeros(self._d),
+            as_words(rng),
+        )
+        population = SyntheticPopulation(state._replace(user=np.zeros(self._d), rng=as_words(rng)))
+        contexts = np.empty((self.n_log, visible.size))
+        actions, outcomes = np.empty(self.n_log, dtype=np.int64), np.empty(self.n_log)
+        propensities = np.empty((self.n_log, self.n_actions))
+        kernels.compiled(_draw_log, SyntheticState)(state, contexts, actions, outcomes, propensities)
+        if self.bias:
+            outcomes[actions == 0] += self.bias
+        log = Log(actions, outcomes, contexts, propensities, n_actions=self.n_actions)
+        return DrawnWorld(log, visible.size, state, population)
+
+    def _means(self, theta: NDArray[np.float64], bases: NDArray[np.float64]) -> NDArray[np.float64]:
+        """E[y | a] over the population, in closed form: phi is symmetric around 0."""
+        if self.outcome == "linear":
+            return bases.copy()
+        if self.outcome == "sigmoid":
+            return 0.5 + bases
+        if self.outcome == "binary":  # E s = 1/2, and a base of 1 or more makes the clipped chance 1
+            return 0.5 + 0.5 * np.minimum(bases, 1.0)
+        return float(np.clip((theta + 1.0) / 2.0, 0.0, 1.0).mean()) + bases

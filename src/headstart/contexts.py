@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from headstart.errors import ContextError
 from headstart.kernels import draw_context, implements, record_context
+from headstart.kernels.arrays import copy_into
 from headstart.kernels.random import draw_below
 from headstart.randomness import RNG, as_words
 
@@ -27,15 +28,15 @@ def _draw(state: Any, out: Any) -> None:
     n_logged = state.logged.shape[0]
     row = draw_below(state.rng, n_logged + state.n_online[0])
     if row < n_logged:
-        out[:] = state.logged[row]
+        copy_into(out, state.logged[row])
     else:
-        out[:] = state.online[row - n_logged]
+        copy_into(out, state.online[row - n_logged])
 
 
 @implements(record_context, LogContextsState)
 def _record(state: Any, context: Any) -> None:
     if state.n_online[0] < state.online.shape[0]:
-        state.online[state.n_online[0], :] = context
+        copy_into(state.online[state.n_online[0]], context)
         state.n_online[0] += 1
 
 
@@ -71,7 +72,7 @@ class PopulationState(NamedTuple):
 
 @implements(draw_context, PopulationState)
 def _draw_population(state: Any, out: Any) -> None:
-    out[:] = state.population[draw_below(state.rng, state.population.shape[0])]
+    copy_into(out, state.population[draw_below(state.rng, state.population.shape[0])])
 
 
 @implements(record_context, PopulationState)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from headstart import kernels
 from headstart.errors import OptionError
 from headstart.kernels import draw_outcome, draw_user, expected_outcomes, play, update
+from headstart.kernels.arrays import largest
 from headstart.log import Log
 
 _MOST_CHECKPOINTS = 200
@@ -85,7 +86,7 @@ def _run(
             action = play(policy, context, available)
             outcome = draw_outcome(world, action)
             expected_outcomes(world, expected)
-            regret += expected.max() - expected[action]
+            regret += largest(expected) - expected[action]
             update(policy, context, action, outcome)
         start = checkpoints[c]
         out[c] = regret
@@ -175,7 +176,7 @@ def _run_policy(drawn: Any, policy: Any, checkpoints: NDArray[np.int64], out: ND
         checkpoints,
         out,
     )
-    kernels.compiled(_run, *kernels.states_in(arguments))(*arguments)
+    kernels.compiled(_run, *kernels.states_in(arguments), allocates=False)(*arguments)
 
 
 def _run_plain(drawn: Any, policy: Any, checkpoints: NDArray[np.int64], out: NDArray[np.float64]) -> None:

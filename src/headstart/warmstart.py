@@ -269,7 +269,7 @@ class WarmStart:
         state = self.kernel_state
         if state is not None:
             if self._phase is None:
-                self._phase = compiled(offline_phase, *kernels.states_in([state]))
+                self._phase = compiled(offline_phase, *kernels.states_in([state]), allocates=False)
             self._phase(state)
             return
         self._is_due[0] = False

@@ -33,10 +33,7 @@ class CompiledEvaluator:
         self.contexts: NDArray[np.float64] = log.contexts
         self.context_names = log.context_names
         self._state = state
-        self._bind(np.zeros(log.n_features) if self.needs_context else NO_CONTEXT)
-
-    def _bind(self, example: NDArray[np.float64]) -> None:
-        self._get_outcome = kernels.entry(_get_outcome, self._state, example, 0)
+        self._get_outcome: Any = None  # bound when first asked for: a compiled loop never asks
 
     @property
     def kernel_state(self) -> Any:
@@ -46,8 +43,14 @@ class CompiledEvaluator:
     def get_outcome(self, context: ArrayLike | None, action: int) -> float | None:
         """What would have happened, from the log, or None if it has no (more) answer."""
         seen = check_context(context, self.contexts.shape[1]) if self.needs_context else NO_CONTEXT
-        outcome: float = self._get_outcome(self._state, seen, check_action(action, self.n_actions))
+        index = check_action(action, self.n_actions)
+        if self._get_outcome is None:
+            self._get_outcome = kernels.entry(_get_outcome, self._state, seen, index, allocates=False)
+        outcome: float = self._get_outcome(self._state, seen, index)
         return None if math.isnan(outcome) else outcome
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_get_outcome": None}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(n_actions={self.n_actions})"

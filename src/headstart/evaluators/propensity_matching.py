@@ -15,6 +15,7 @@ from headstart.errors import OptionError
 from headstart.evaluators.compiled import CompiledEvaluator
 from headstart.evaluators.lookup import make_lookup
 from headstart.kernels import fill_propensities, get_outcome, implements, is_exhausted, kernel
+from headstart.kernels.arrays import copy_into
 from headstart.kernels.strata import Lookup, Strata, are_stopped, draw_row, find_key, make_strata
 from headstart.log import Log
 from headstart.propensity import LogisticPropensity, check_vector
@@ -33,7 +34,7 @@ class KnownPropensityState(NamedTuple):
 def _fill_known(state: Any, context: Any, out: Any) -> None:
     key = find_key(state.lookup, context, 0)
     if key >= 0:
-        out[:] = state.vectors[key]
+        copy_into(out, state.vectors[key])
     else:
         fill_propensities(state.model, context, out)
 
@@ -137,12 +138,7 @@ class PropensityMatching(CompiledEvaluator):
         state = PropensityMatchingState(
             known, levels, lookup, strata, np.empty(log.n_actions), np.empty(log.n_actions - 1)
         )
-        self._draw = None if known is not None else kernels.compiled(_draw, *kernels.states_in([state]))
         super().__init__(log, state)
-
-    def _bind(self, example: NDArray[np.float64]) -> None:
-        if self._propensity is None:
-            super()._bind(example)
 
     @property
     def kernel_state(self) -> Any:
@@ -156,6 +152,5 @@ class PropensityMatching(CompiledEvaluator):
         seen = check_context(context, self.contexts.shape[1])
         index = check_action(action, self.n_actions)
         self._state.vector[:] = check_vector(self._propensity(seen), self.n_actions)
-        assert self._draw is not None
-        outcome: float = self._draw(self._state, index)
+        outcome: float = kernels.compiled(_draw, *kernels.states_in([self._state]))(self._state, index)
         return None if math.isnan(outcome) else outcome

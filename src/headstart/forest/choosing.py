@@ -1,8 +1,9 @@
 """Where a node is split: the best gap over the features tried that the I half allows.
 
-Looking at I for every threshold would double the work, and the best gap by J is nearly always allowed. So
-I is asked about the best one only. If it says no, that feature is scanned again within the interval that
-I allows, and the best of all features is looked for again: the answer is the same, found lazily.
+A gap [below, above) lies between two neighbouring values of J: every threshold in it parts J in the same
+way, so I may choose among them. Looking at I for every gap would double the work, and the best gap by J is
+mostly allowed. So I is asked about the best one only. If it says no, that feature is scanned again within
+the interval that I allows, and the best of all features is looked for again: the same answer, found lazily.
 """
 
 from __future__ import annotations
@@ -10,40 +11,38 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from headstart.forest.presorting import Items
-from headstart.forest.regularity import is_regular, regular_interval
-from headstart.forest.sampling import Limits, Rows, draw_front, draw_n_features
-from headstart.forest.splitting import SplitHalf, scan_binned, scan_sorted, total_list, total_node
+from headstart.forest.histograms import scan_binned, total_node
+from headstart.forest.presorting import PLACE, Items
+from headstart.forest.regularity import EstimateHalf, is_regular, regular_interval
+from headstart.forest.sampling import Limits, Rows, draw_front, draw_n_features, least_share
+from headstart.forest.splitting import (
+    ABOVE,
+    ALL,
+    BELOW,
+    CUT,
+    GAIN,
+    HIGH,
+    LOW,
+    SplitHalf,
+    narrow,
+    scan_actions,
+    scan_one_action,
+    total_list,
+)
 from headstart.forest.tree import LEAF, Floats, Integers
 from headstart.kernels.compile import kernel
 from headstart.kernels.random import Words
-
-
-class EstimateHalf(NamedTuple):
-    """I in one tree, ordered so that each node is one stretch; its outcomes are not here."""
-
-    members: Integers  # (n_estimate,) rows
-    required: Integers  # (K,) rows of each action that a leaf must keep: m, or 0 where waived
-    values: Floats  # (n_estimate,) room to look for quantiles in
-    left: Integers  # (K,) room to count in
-    right: Integers  # (K,)
 
 
 class Trial(NamedTuple):
     """Room to try features in."""
 
     features: Integers  # (d,) all features, those tried first
-    gains: Floats  # (d,)
-    below: Floats  # (d,)
-    above: Floats  # (d,)
-    is_settled: NDArray[np.bool_]  # (d,) True once I's interval was respected
+    tries: Floats  # (d, 6) see `splitting`
+    lists: Items  # (d, n_sorted) see `presorting`
     histogram: Floats  # (n_bins, K, 2)
     keys: Floats  # (n_split,)
     places: Items  # (n_split,)
-    lists: Items  # (d, n_sorted) see `presorting`
 
 
 class Node(NamedTuple):
@@ -67,72 +66,90 @@ def choose_split(
     The features tried are drawn (see `ForestOptions.mtry`). If none of them can be split, further ones
     are tried one by one, so that a node stays whole only if no feature can split it.
     """
+    start, stop, base = node.split_start, node.split_stop, node.base
     d = trial.features.size
-    if node.base >= 0:
-        total_list(half, trial.lists[0], node.split_start, node.split_stop, node.base)
+    if base >= 0:
+        total_list(trial.lists, half.actions, half.outcomes, start, stop, base, half.sums, half.counts)
     else:
-        total_node(half, node.split_start, node.split_stop)
+        total_node(half, start, stop)
     n_tried, n_drawn = 0, draw_n_features(words, limits.mean_features, d)
-    draw_front(words, trial.features, n_drawn, d)
+    draw_front(words, trial.features, 0, n_drawn, d)
     while True:
-        for i in range(n_tried, n_drawn):
-            _scan(rows, limits, half, trial, node, trial.features[i], -math.inf, math.inf)
-            trial.is_settled[trial.features[i]] = False
-        feature, threshold = _best_allowed(rows, limits, half, estimate, trial, node, n_drawn, least_gain)
-        if feature != LEAF or n_drawn == d:
-            return feature, threshold
-        draw_front(words, trial.features[n_drawn:], 1, d - n_drawn)
+        scan(rows, limits, half, trial, start, stop, base, n_tried, n_drawn, -math.inf, math.inf)
+        while True:
+            i = 0
+            for j in range(1, n_drawn):
+                if trial.tries[trial.features[j], GAIN] > trial.tries[trial.features[i], GAIN]:
+                    i = j
+            feature = trial.features[i]
+            if trial.tries[feature, GAIN] <= least_gain:
+                break
+            threshold = threshold_of(rows.columns, half.members, trial.lists, trial.tries, feature, base)
+            if trial.tries[feature, LOW] > -math.inf or is_regular(
+                rows.columns, rows.actions, estimate.members, estimate.shares, node.estimate_start,
+                node.estimate_stop, limits.alpha, feature, threshold,
+            ):  # fmt: skip
+                return feature, threshold
+            low, high = regular_interval(
+                rows.columns, rows.actions, estimate.members, estimate.shares, estimate.values,
+                node.estimate_start, node.estimate_stop, limits.alpha, feature,
+            )  # fmt: skip
+            trial.tries[feature, GAIN] = -1.0
+            if low < high:
+                scan(rows, limits, half, trial, start, stop, base, i, i + 1, low, high)
+        if n_drawn == d:
+            return LEAF, 0.0
+        draw_front(words, trial.features, n_drawn, 1, d)
         n_tried, n_drawn = n_drawn, n_drawn + 1
 
 
 @kernel
-def _scan(
-    rows: Rows, limits: Limits, half: SplitHalf, trial: Trial, node: Node, feature: int, low: float, high: float
-) -> None:
-    start, stop = node.split_start, node.split_stop
-    if node.base >= 0:
-        found = scan_sorted(
-            rows, limits, half, trial.lists[feature], start, stop, node.base, feature, low, high
-        )
+def scan(
+    rows: Rows, limits: Limits, half: SplitHalf, trial: Trial, start: int, stop: int, base: int,
+    i_first: int, i_stop: int, low: float, high: float,
+) -> None:  # fmt: skip
+    """Fill `tries` for features[i_first:i_stop], thresholds in [low, high)."""
+    least = least_share(limits.alpha, stop - start)
+    for i in range(i_first, i_stop):
+        trial.tries[trial.features[i], GAIN] = -1.0
+        trial.tries[trial.features[i], LOW] = low
+        trial.tries[trial.features[i], HIGH] = high
+    if base < 0:
+        for i in range(i_first, i_stop):
+            scan_binned(
+                rows.columns, rows.bins, rows.edges, half, trial.histogram, trial.keys, trial.places,
+                start, stop, least, trial.features[i], low, high, trial.tries,
+            )  # fmt: skip
+        return
+    first, last = start - base + least - 1, stop - base - least - 1
+    if low > -math.inf:
+        first, last = narrow(rows.columns, half.members, trial.lists, trial.features[i_first], base,
+                             first, last, low, high)  # fmt: skip
+    if first > last:
+        return
+    if half.sums.shape[0] == 1:
+        scan_one_action(
+            trial.lists, half.outcomes, half.inverses, half.sums[0, ALL], start, stop, base, first, last,
+            trial.features, i_first, i_stop, trial.tries,
+        )  # fmt: skip
     else:
-        found = scan_binned(
-            rows, limits, half, trial.histogram, trial.keys, trial.places, start, stop, feature, low, high
-        )
-    trial.gains[feature], trial.below[feature], trial.above[feature] = found
+        scan_actions(
+            trial.lists, half.actions, half.outcomes, half.inverses, half.sums, half.counts, start, base,
+            first, last, trial.features, i_first, i_stop, trial.tries,
+        )  # fmt: skip
 
 
 @kernel
-def _best_allowed(
-    rows: Rows, limits: Limits, half: SplitHalf, estimate: EstimateHalf, trial: Trial, node: Node,
-    n_drawn: int, least_gain: float,
-) -> tuple[int, float]:  # fmt: skip
-    start, stop = node.estimate_start, node.estimate_stop
-    while True:
-        feature = trial.features[0]
-        for i in range(1, n_drawn):
-            if trial.gains[trial.features[i]] > trial.gains[feature]:
-                feature = trial.features[i]
-        if trial.gains[feature] <= least_gain:
-            return LEAF, 0.0
-        threshold = middle(trial.below[feature], trial.above[feature])
-        if trial.is_settled[feature] or is_regular(
-            rows, limits, estimate.members, start, stop, estimate.required, estimate.left, estimate.right,
-            feature, threshold,
-        ):  # fmt: skip
-            return feature, threshold
-        low, high = regular_interval(
-            rows, limits, estimate.members, start, stop, estimate.required, estimate.values, feature
-        )
-        trial.gains[feature] = -1.0
-        if low < high:
-            _scan(rows, limits, half, trial, node, feature, low, high)
-            trial.below[feature] = max(trial.below[feature], low)
-            trial.above[feature] = min(trial.above[feature], high)
-        trial.is_settled[feature] = True
-
-
-@kernel
-def middle(below: float, above: float) -> float:
-    """A threshold in [below, above): halfway, unless rounding leaves no room there."""
+def threshold_of(
+    columns: Floats, members: Integers, lists: Items, tries: Floats, feature: int, base: int
+) -> float:
+    """Halfway through what I allows of the feature's best gap."""
+    if base >= 0:
+        cut = int(tries[feature, CUT])
+        below = columns[feature, members[base + (lists[feature, cut] & PLACE)]]
+        above = columns[feature, members[base + (lists[feature, cut + 1] & PLACE)]]
+    else:
+        below, above = tries[feature, BELOW], tries[feature, ABOVE]
+    below, above = max(below, tries[feature, LOW]), min(above, tries[feature, HIGH])
     threshold = 0.5 * below + 0.5 * above
-    return threshold if below <= threshold < above else below
+    return threshold if below <= threshold < above else below  # rounding may leave no room between

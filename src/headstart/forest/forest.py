@@ -5,16 +5,16 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from headstart.forest.binning import bin_columns, quantile_edges
 from headstart.forest.growing import Block, grow_block
-from headstart.forest.leaves import add_rows, leaf_means, leaves_of
+from headstart.forest.leaves import leaf_means
 from headstart.forest.options import ForestOptions
 from headstart.forest.predicting import predict_rows
 from headstart.forest.sampling import Limits, Rows
-from headstart.forest.tree import NODE, Floats, ForestArrays
+from headstart.forest.tree import NODE, ForestArrays
 from headstart.kernels.compile import compiled
+
 
 class HonestForest:
     def __init__(self, options=ForestOptions(), *, seed, n_threads=1):

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from headstart.forest.choosing import EstimateHalf, Node, Trial, choose_split
-from headstart.forest.presorting import PLACE, part_lists, sort_node
-from headstart.forest.regularity import can_be_split, count_actions
+from headstart.forest.choosing import Node, Trial, choose_split
+from headstart.forest.presorting import mark_right, part_lists, sort_node
+from headstart.forest.regularity import FOUND, REQUIRED, EstimateHalf, has_room
 from headstart.forest.sampling import Limits, Rows, draw_front
-from headstart.forest.splitting import SplitHalf
+from headstart.forest.splitting import ALL, SplitHalf
 from headstart.forest.tree import LEAF, Floats, Integers
 from headstart.kernels.compile import kernel
 from headstart.kernels.random import Words
@@ -53,17 +53,13 @@ def make_desk(rows: Rows, limits: Limits) -> Desk:
     inverses[1:] = 1.0 / np.arange(1, n_split + 1)
     half = SplitHalf(
         np.empty(n_split, np.int64), np.empty(n_split, np.int64), np.empty(n_split), inverses,
-        np.empty(k), np.empty(k, np.int64), np.empty(k), np.empty(k, np.int64), np.empty(k),
+        np.empty((k, 3)), np.empty((k, 2), np.int64),
     )  # fmt: skip
-    estimate = EstimateHalf(
-        np.empty(n_estimate, np.int64), np.empty(k, np.int64), np.empty(n_estimate),
-        np.empty(k, np.int64), np.empty(k, np.int64),
-    )  # fmt: skip
+    estimate = EstimateHalf(np.empty(n_estimate, np.int64), np.empty((k, 2), np.int64), np.empty(n_estimate))
     n_sorted = min(limits.n_sorted, n_split)
     trial = Trial(
-        np.empty(d, np.int64), np.empty(d), np.empty(d), np.empty(d), np.empty(d, np.bool_),
+        np.empty(d, np.int64), np.empty((d, 6)), np.empty((d, n_sorted), np.uint32),
         np.empty((n_bins, k, 2)), np.empty(n_split), np.empty(n_split, np.uint32),
-        np.empty((d, n_sorted), np.uint32),
     )  # fmt: skip
     return Desk(
         np.empty(n, np.int64), half, estimate, trial, np.empty(n_sorted, np.uint8),
@@ -80,9 +76,9 @@ def grow_block(words: NDArray[np.uint64], rows: Rows, limits: Limits, block: Blo
     for group in range(words.shape[0]):
         for row in range(desk.pool.size):
             desk.pool[row] = row
-        draw_front(words[group], desk.pool, limits.n_group, desk.pool.size)
+        draw_front(words[group], desk.pool, 0, limits.n_group, desk.pool.size)
         for _ in range(limits.group_size):
-            draw_front(words[group], desk.pool, limits.n_tree, limits.n_group)
+            draw_front(words[group], desk.pool, 0, limits.n_tree, limits.n_group)
             block.roots[tree] = n_nodes
             block.leaf_starts[tree] = n_leaves
             n_nodes, n_leaves = grow_tree(words[group], rows, limits, desk, block, n_nodes, n_leaves)
@@ -114,7 +110,7 @@ def grow_tree(
         if node.base < 0 and node.split_stop - node.split_start <= trial.lists.shape[1]:
             node = Node(node.index, node.split_start, node.split_stop, node.estimate_start,
                         node.estimate_stop, node.split_start)  # fmt: skip
-            sort_node(rows, half.members, node.split_start, node.split_stop, trial.keys, desk.tally, trial.lists)
+            sort_node(rows.columns, rows.bins, half.members, node.split_start, node.split_stop, trial.keys, desk.tally, trial.lists)
         feature, threshold = choose_split(words, rows, limits, half, estimate, trial, node, least_gain)
         if feature == LEAF:
             n_leaves = settle(rows, estimate, block, node, n_leaves)
@@ -152,34 +148,36 @@ def take_halves(rows: Rows, limits: Limits, desk: Desk) -> float:
     """
     half, estimate = desk.half, desk.estimate
     largest = 0.0
-    half.sums[:] = 0.0
-    half.counts[:] = 0
+    half.sums[:, ALL] = 0.0
+    half.counts[:, ALL] = 0
     for i in range(limits.n_split):
         row = desk.pool[i]
         action = rows.actions[row]
         half.members[i] = row
         half.actions[i] = action
-        half.sums[action] += rows.outcomes[row]
-        half.counts[action] += 1
+        half.sums[action, ALL] += rows.outcomes[row]
+        half.counts[action, ALL] += 1
         largest = max(largest, abs(rows.outcomes[row]))
     for i in range(limits.n_split):
         action = half.actions[i]
-        half.outcomes[i] = rows.outcomes[half.members[i]] - half.sums[action] / half.counts[action]
+        half.outcomes[i] = rows.outcomes[half.members[i]] - half.sums[action, ALL] / half.counts[action, ALL]
+    estimate.shares[:, FOUND] = 0
     for i in range(estimate.members.size):
         estimate.members[i] = desk.pool[limits.n_split + i]
-    count_actions(rows, estimate.members, 0, estimate.members.size, estimate.left)
+        estimate.shares[rows.actions[estimate.members[i]], FOUND] += 1
     for action in range(limits.n_actions):
-        estimate.required[action] = limits.min_leaf if estimate.left[action] >= limits.min_leaf else 0
+        is_waived = estimate.shares[action, FOUND] < limits.min_leaf
+        estimate.shares[action, REQUIRED] = 0 if is_waived else limits.min_leaf
     return limits.n_split * (1e-13 * largest) ** 2
 
 
 @kernel
 def _is_open(rows: Rows, limits: Limits, desk: Desk, node: Node) -> bool:
     """True if the node may yet be split."""
-    estimate = desk.estimate
-    count_actions(rows, estimate.members, node.estimate_start, node.estimate_stop, estimate.left)
-    return can_be_split(limits, node.split_stop - node.split_start, node.estimate_stop - node.estimate_start,
-                        estimate.left, estimate.required)  # fmt: skip
+    n_split = node.split_stop - node.split_start
+    return n_split > limits.min_node and n_split > 1 and has_room(
+        rows.actions, desk.estimate.members, desk.estimate.shares, node.estimate_start, node.estimate_stop
+    )
 
 
 @kernel
@@ -191,12 +189,8 @@ def part_node(
     n_right = 0
     split_middle = node.split_start
     if node.base >= 0:  # only the lists are parted, by the marks made here
-        items = desk.trial.lists[feature]
-        for p in range(node.split_start - node.base, node.split_stop - node.base):
-            place = items[p] & PLACE
-            is_right = column[half.members[node.base + place]] > threshold
-            desk.is_right[place] = is_right
-            split_middle += not is_right
+        split_middle += mark_right(rows.columns, half.members, desk.trial.lists, node.split_start,
+                                   node.split_stop, node.base, feature, threshold, desk.is_right)  # fmt: skip
     else:
         for i in range(node.split_start, node.split_stop):
             row, action, outcome = half.members[i], half.actions[i], half.outcomes[i]

@@ -11,52 +11,51 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from headstart.forest.sampling import Rows
 from headstart.forest.tree import Floats, Integers
 from headstart.kernels.compile import kernel
 
+Bytes = NDArray[np.uint8]
 Items = NDArray[np.uint32]
+
 MOST_SORTED = 1 << 15  # places and ranks must fit into 16 bits
-PLACE = 0xFFFF
-RANK_SHIFT = 16
+PLACE = np.uint32(0xFFFF)
+RANK_SHIFT = np.uint32(16)
 
 
 @kernel
 def sort_node(
-    rows: Rows, members: Integers, start: int, stop: int, keys: Floats, tally: Integers, lists: Items
-) -> None:
+    columns: Floats, bins: Bytes, members: Integers, start: int, stop: int,
+    keys: Floats, tally: Integers, lists: Items,
+) -> None:  # fmt: skip
     """Fill lists[feature, :stop - start] for the members start..stop-1: by bins, then exactly."""
     n = stop - start
-    for feature in range(rows.columns.shape[0]):
-        bins = rows.bins[feature]
-        column = rows.columns[feature]
-        places = lists[feature]
+    for feature in range(columns.shape[0]):
         tally[:] = 0
         for i in range(start, stop):
-            tally[bins[members[i]] + 1] += 1
+            tally[bins[feature, members[i]] + 1] += 1
         for b in range(1, tally.size):
             tally[b] += tally[b - 1]
         for i in range(start, stop):
             row = members[i]
-            b = bins[row]
+            b = bins[feature, row]
             position = tally[b]
             tally[b] += 1
-            keys[position] = column[row]
-            places[position] = i - start
+            keys[position] = columns[feature, row]
+            lists[feature, position] = i - start
         first = 0
         for b in range(tally.size - 1):
-            sort_pairs(keys, places, first, tally[b])
+            if tally[b] > first + 1:
+                sort_pairs(keys, lists[feature], first, tally[b])
             first = tally[b]
         rank = 0
-        places[0] = places[0] & PLACE
         for p in range(1, n):
             rank += keys[p] != keys[p - 1]
-            places[p] = (rank << RANK_SHIFT) | places[p]
+            lists[feature, p] |= np.uint32(rank) << RANK_SHIFT
 
 
 @kernel
 def sort_pairs(keys: Floats, places: Items, first: int, stop: int) -> None:
-    """Sort keys[first:stop] with their places (Shell's method: bins leave a few dozen at most, mostly)."""
+    """Sort keys[first:stop] with their places (Shell's method: a bin holds a few dozen at most, mostly)."""
     n = stop - first
     gap = 1
     while gap < n // 9:
@@ -75,22 +74,34 @@ def sort_pairs(keys: Floats, places: Items, first: int, stop: int) -> None:
 
 
 @kernel
-def part_lists(
-    lists: Items, start: int, stop: int, feature: int, is_right: NDArray[np.uint8], spare: Items
-) -> None:
+def mark_right(
+    columns: Floats, members: Integers, lists: Items, start: int, stop: int, base: int,
+    feature: int, threshold: float, is_right: Bytes,
+) -> int:  # fmt: skip
+    """Mark the places in the node that lie beyond the threshold; the number of those that do not."""
+    n_left = 0
+    for p in range(start - base, stop - base):
+        place = lists[feature, p] & PLACE
+        right = columns[feature, members[base + place]] > threshold
+        is_right[place] = right
+        n_left += not right
+    return n_left
+
+
+@kernel
+def part_lists(lists: Items, start: int, stop: int, feature: int, is_right: Bytes, spare: Items) -> None:
     """Move the items whose place is marked behind the others, in every list but `feature`'s own."""
     for other in range(lists.shape[0]):
         if other == feature:
             continue
-        items = lists[other]
         n_left, n_right = start, 0
         for p in range(start, stop):
-            item = items[p]
-            right = is_right[item & PLACE]
+            item = lists[other, p]
+            right = np.int64(is_right[item & PLACE])
             # Both writes, one of which counts: a branch would be wrong every other time.
-            items[n_left] = item
+            lists[other, n_left] = item
             spare[n_right] = item
             n_left += 1 - right
             n_right += right
         for i in range(n_right):
-            items[n_left + i] = spare[i]
+            lists[other, n_left + i] = spare[i]

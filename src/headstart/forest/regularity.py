@@ -7,84 +7,95 @@ a threshold must leave on each side bound it from both ends, so the allowed thre
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
-from headstart.forest.sampling import Limits, Rows, least_share
+from headstart.forest.sampling import least_share
 from headstart.forest.tree import Floats, Integers
 from headstart.kernels.compile import kernel
 
+# Columns of `shares`, one line per action.
+REQUIRED, FOUND = range(2)
+
+
+class EstimateHalf(NamedTuple):
+    """I in one tree, ordered so that each node is one stretch; its outcomes are not here."""
+
+    members: Integers  # (n_estimate,) rows
+    shares: Integers  # (K, 2) rows of each action that a leaf must keep (m, or 0 where waived), and found
+    values: Floats  # (n_estimate,) room to look for quantiles in
+
 
 @kernel
-def count_actions(rows: Rows, members: Integers, start: int, stop: int, counts: Integers) -> None:
-    """Write into `counts` how many of these members took each action."""
-    counts[:] = 0
+def has_room(actions: Integers, members: Integers, shares: Integers, start: int, stop: int) -> bool:
+    """True if these members of I might be parted with m rows of each action on both sides."""
+    if shares.shape[0] == 1:
+        return stop - start >= max(2, 2 * shares[0, REQUIRED])
+    shares[:, FOUND] = 0
     for i in range(start, stop):
-        counts[rows.actions[members[i]]] += 1
-
-
-@kernel
-def can_be_split(limits: Limits, n_split: int, n_estimate: int, counts: Integers, required: Integers) -> bool:
-    """False where no threshold could do: too few rows of J, or of some action of I."""
-    if n_split <= limits.min_node or n_split < 2 or n_estimate < 2:
-        return False
-    for action in range(limits.n_actions):
-        if counts[action] < 2 * required[action]:
+        shares[actions[members[i]], FOUND] += 1
+    for action in range(shares.shape[0]):
+        if shares[action, FOUND] < 2 * shares[action, REQUIRED]:
             return False
-    return True
+    return stop - start >= 2
 
 
 @kernel
 def is_regular(
-    rows: Rows, limits: Limits, members: Integers, start: int, stop: int, required: Integers,
-    left: Integers, right: Integers, feature: int, threshold: float,
+    columns: Floats, actions: Integers, members: Integers, shares: Integers, start: int, stop: int,
+    alpha: float, feature: int, threshold: float,
 ) -> bool:  # fmt: skip
     """True if splitting these members of I here leaves alpha of them and m of each action on both sides."""
-    left[:] = 0
-    right[:] = 0
+    n = stop - start
+    least = least_share(alpha, n)
+    if shares.shape[0] == 1:
+        least = max(least, shares[0, REQUIRED])
     n_left = 0
-    column = rows.columns[feature]
     for i in range(start, stop):
-        row = members[i]
-        if column[row] <= threshold:
-            n_left += 1
-            left[rows.actions[row]] += 1
-        else:
-            right[rows.actions[row]] += 1
-    least = least_share(limits.alpha, stop - start)
-    if n_left < least or stop - start - n_left < least:
+        n_left += columns[feature, members[i]] <= threshold
+    if n_left < least or n - n_left < least:
         return False
-    for action in range(limits.n_actions):
-        if left[action] < required[action] or right[action] < required[action]:
-            return False
+    if shares.shape[0] == 1:
+        return True
+    for side in range(2):
+        shares[:, FOUND] = 0
+        for i in range(start, stop):
+            row = members[i]
+            shares[actions[row], FOUND] += (columns[feature, row] <= threshold) == (side == 0)
+        for action in range(shares.shape[0]):
+            if shares[action, FOUND] < shares[action, REQUIRED]:
+                return False
     return True
 
 
 @kernel
 def regular_interval(
-    rows: Rows, limits: Limits, members: Integers, start: int, stop: int, required: Integers,
-    values: Floats, feature: int,
+    columns: Floats, actions: Integers, members: Integers, shares: Integers, values: Floats,
+    start: int, stop: int, alpha: float, feature: int,
 ) -> tuple[float, float]:  # fmt: skip
     """The thresholds t that are regular are those with low <= t < high; none if low >= high."""
-    column = rows.columns[feature]
-    for i in range(start, stop):
-        values[i - start] = column[members[i]]
     n = stop - start
-    least = least_share(limits.alpha, n)
+    for i in range(n):
+        values[i] = columns[feature, members[start + i]]
+    least = least_share(alpha, n)
+    if shares.shape[0] == 1:
+        least = max(least, shares[0, REQUIRED])
     low = kth_smallest(values, n, least - 1)
     high = kth_smallest(values, n, n - least)
-    if limits.n_actions == 1 and required[0] <= least:
+    if shares.shape[0] == 1:
         return low, high
-    for action in range(limits.n_actions):
-        if required[action] == 0:
+    for action in range(shares.shape[0]):
+        required = shares[action, REQUIRED]
+        if required == 0:
             continue
         n = 0
         for i in range(start, stop):
-            if rows.actions[members[i]] == action:
-                values[n] = column[members[i]]
+            if actions[members[i]] == action:
+                values[n] = columns[feature, members[i]]
                 n += 1
-        if n < 2 * required[action]:
+        if n < 2 * required:
             return math.inf, -math.inf
-        low = max(low, kth_smallest(values, n, required[action] - 1))
-        high = min(high, kth_smallest(values, n, n - required[action]))
+        low = max(low, kth_smallest(values, n, required - 1))
+        high = min(high, kth_smallest(values, n, n - required))
     return low, high
 
 

@@ -39,9 +39,9 @@ class Limits(NamedTuple):
 
 
 @kernel
-def draw_front(words: Words, pool: Integers, n_drawn: int, n_pool: int) -> None:
-    """Move `n_drawn` of the first `n_pool` members to the front, each order equally likely."""
-    for i in range(n_drawn):
+def draw_front(words: Words, pool: Integers, first: int, n_drawn: int, n_pool: int) -> None:
+    """Move `n_drawn` of pool[first:n_pool] to its front, every choice and order equally likely."""
+    for i in range(first, first + n_drawn):
         j = i + draw_below(words, n_pool - i)
         pool[i], pool[j] = pool[j], pool[i]
 

@@ -38,31 +38,34 @@ def is_compiling() -> bool:
     return not numba.config.DISABLE_JIT
 
 
-def compiled(function: Callable[..., Any], *states: type) -> Callable[..., Any]:
-    """`function` compiled for arguments that hold these state classes, cached on disk."""
-    return _compiled(function, states)
+def compiled(function: Callable[..., Any], *states: type, allocates: bool = True) -> Callable[..., Any]:
+    """`function` compiled for arguments that hold these state classes, cached on disk.
+
+    With `allocates=False` nothing in it is reference-counted: quicker, and it cannot make arrays.
+    """
+    return _compiled(function, states, allocates)
 
 
 @cache
-def _compiled(function: Callable[..., Any], states: tuple[type, ...]) -> Callable[..., Any]:
+def _compiled(function: Callable[..., Any], states: tuple[type, ...], allocates: bool) -> Callable[..., Any]:
     files = {sys.modules[owner.__module__].__file__ for owner in (function, *states)}
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(_cache_folder(frozenset(file for file in files if file)))
     try:
         # A new dispatcher each time: one function serves many compositions, each with its own cache.
-        dispatcher: Callable[..., Any] = numba.njit(cache=True, **_OPTIONS)(function)
+        dispatcher: Callable[..., Any] = numba.njit(cache=True, _nrt=allocates, **_OPTIONS)(function)
     finally:
         numba.config.CACHE_DIR = before
     return dispatcher
 
 
-def entry(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
+def entry(function: Callable[..., Any], *arguments: Any, allocates: bool = True) -> Callable[..., Any]:
     """The compiled entry point for arguments of exactly these types.
 
     Calling it skips numba's look-up of the arguments' types, which for a NamedTuple of three arrays
     costs a microsecond, twice what the call itself does. The caller vouches for the types.
     """
-    dispatcher = compiled(function, *states_in(arguments))
+    dispatcher = compiled(function, *states_in(arguments), allocates=allocates)
     if not is_compiling():
         return dispatcher
     point: Callable[..., Any] = dispatcher.compile(tuple(numba.typeof(argument) for argument in arguments))  # type: ignore[attr-defined]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from headstart.checks import check_n_actions, check_number
 from headstart.kernels import implements, play, probabilities, update
+from headstart.kernels.arrays import total
 from headstart.kernels.best import best_available, count_available, draw_available
 from headstart.kernels.random import draw_uniform
 from headstart.kernels.tally import new_tally, update_tally
@@ -26,7 +27,7 @@ class ABTestState(NamedTuple):
 
 @implements(play, ABTestState)
 def _play(state: Any, context: Any, available: Any) -> Any:
-    if state.counts.sum() >= state.test_rounds:
+    if total(state.counts) >= state.test_rounds:
         return best_available(state.means, available)
     return draw_available(draw_uniform(state.rng), available)
 
@@ -34,14 +35,14 @@ def _play(state: Any, context: Any, available: Any) -> Any:
 @implements(update, ABTestState)
 def _update(state: Any, context: Any, action: Any, outcome: Any) -> None:
     # The verdict is the test's: what comes after it does not change it.
-    if state.counts.sum() < state.test_rounds:
+    if total(state.counts) < state.test_rounds:
         update_tally(state, context, action, outcome)
 
 
 @implements(probabilities, ABTestState)
 def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
     out[:] = 0.0
-    if state.counts.sum() >= state.test_rounds:
+    if total(state.counts) >= state.test_rounds:
         out[best_available(state.means, available)] = 1.0
         return
     share = 1.0 / count_available(available)

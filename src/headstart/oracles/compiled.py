@@ -60,13 +60,10 @@ class CompiledOracle:
         self.n_features = n_features
         self._all = np.ones(n_actions, dtype=np.bool_)
         self._state = state
-        self._bind()
-
-    def _bind(self) -> None:
-        context = np.zeros(self.n_features)
-        self._play = kernels.entry(_play, self._state, context, self._all)
-        self._update = kernels.entry(_update, self._state, context, 0, 0.0)
-        self._probabilities: Any = None  # compiled when first asked for: many uses never do
+        # Bound when first asked for: a simulator's loop takes kernel_state and never asks.
+        self._play: Any = None
+        self._update: Any = None
+        self._probabilities: Any = None
 
     @property
     def kernel_state(self) -> Any:
@@ -77,12 +74,17 @@ class CompiledOracle:
         """Choose an action for this context among the available ones (all by default)."""
         seen = check_context(context, self.n_features) if self.n_features else NO_CONTEXT
         mask = self._all if available is None else check_available(available, self.n_actions)
+        if self._play is None:
+            self._play = kernels.entry(_play, self._state, seen, mask, allocates=False)
         return self._play(self._state, seen, mask)  # type: ignore[no-any-return]
 
     def update(self, context: ArrayLike | None, action: int, outcome: float) -> None:
         """Learn that `action` under `context` had `outcome`; outcomes may come late and in any order."""
         seen = check_context(context, self.n_features) if self.n_features else NO_CONTEXT
-        self._update(self._state, seen, check_action(action, self.n_actions), self._check_outcome(outcome))
+        index, number = check_action(action, self.n_actions), self._check_outcome(outcome)
+        if self._update is None:
+            self._update = kernels.entry(_update, self._state, seen, index, number, allocates=False)
+        self._update(self._state, seen, index, number)
 
     def probabilities(
         self, context: ArrayLike | None = None, available: Available = None
@@ -124,11 +126,7 @@ class CompiledOracle:
         return check_outcome(outcome)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in self.__dict__.items() if k not in ("_play", "_update", "_probabilities")}
-
-    def __setstate__(self, saved: dict[str, Any]) -> None:
-        self.__dict__.update(saved)
-        self._bind()
+        return {**self.__dict__, "_play": None, "_update": None, "_probabilities": None}
 
     def copy(self) -> Self:
         """An independent oracle with the same state and the same future."""

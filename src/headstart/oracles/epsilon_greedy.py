@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from headstart.checks import check_n_actions, check_number
 from headstart.errors import OptionError
 from headstart.kernels import implements, kernel, play, probabilities, update
+from headstart.kernels.arrays import total
 from headstart.kernels.best import count_available, draw_available, greedy_available
 from headstart.kernels.random import draw_uniform
 from headstart.kernels.tally import new_tally, update_tally
@@ -29,7 +30,7 @@ class EpsilonGreedyState(NamedTuple):
 def _epsilon(state: Any) -> Any:
     if state.epsilon == state.epsilon:  # not NaN
         return state.epsilon
-    return min(1.0, state.decay / (state.counts.sum() + 1.0))
+    return min(1.0, state.decay / (total(state.counts) + 1.0))
 
 
 @implements(play, EpsilonGreedyState)

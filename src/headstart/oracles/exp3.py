@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from headstart.checks import check_n_actions, check_number, check_outcome_in
 from headstart.errors import OptionError
 from headstart.kernels import implements, kernel, play, probabilities, update
+from headstart.kernels.arrays import largest
 from headstart.kernels.best import count_available
 from headstart.kernels.random import draw_category
 from headstart.kernels.tally import new_tally, update_tally
@@ -23,6 +24,7 @@ class Exp3State(NamedTuple):
     means: NDArray[np.float64]  # (K,)
     log_weights: NDArray[np.float64]  # (K,)
     chances: NDArray[np.float64]  # (K,) scratch
+    everything: NDArray[np.bool_]  # (K,)
     gamma: float
     low: float
     high: float
@@ -60,13 +62,13 @@ def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
 @implements(update, Exp3State)
 def _update(state: Any, context: Any, action: Any, outcome: Any) -> None:
     update_tally(state, context, action, outcome)
-    _fill(state, state.log_weights > -np.inf, state.chances)
+    _fill(state, state.everything, state.chances)
     gain = (outcome - state.low) / (state.high - state.low) / state.chances[action]
     state.log_weights[action] += state.gamma * gain / state.log_weights.size
     # Only differences matter: keep the largest at 0 so that a long life does not overflow.
-    state.log_weights[:] -= state.log_weights.max()
+    top = largest(state.log_weights)
     for a in range(state.log_weights.size):
-        state.log_weights[a] = max(state.log_weights[a], -700.0)
+        state.log_weights[a] = max(state.log_weights[a] - top, -700.0)
 
 
 class Exp3(CompiledOracle):
@@ -97,7 +99,9 @@ class Exp3(CompiledOracle):
         self.low, self.high = check_number("low", low), check_number("high", high)
         if not self.low < self.high:
             raise OptionError(f"low must be below high, got {low} and {high}")
-        state = Exp3State(*new_tally(n), np.zeros(n), np.zeros(n), share, self.low, self.high, as_words(rng))
+        state = Exp3State(
+            *new_tally(n), np.zeros(n), np.zeros(n), np.ones(n, dtype=np.bool_), share, self.low, self.high, as_words(rng)
+        )
         super().__init__(n, state)
 
     def _check_outcome(self, outcome: Any) -> float:

@@ -19,6 +19,7 @@ from headstart.kernels import (
     kernel,
     record_context,
 )
+from headstart.kernels.arrays import copy_into
 from headstart.kernels.random import draw_category, draw_uniform
 from headstart.log import Log
 from headstart.randomness import as_words
@@ -64,9 +65,9 @@ def _draw_outcome(state: Any, action: Any) -> Any:
 @implements(expected_outcomes, CellsState)
 def _expected(state: Any, out: Any) -> None:
     if state.is_contextual:
-        out[:] = state.rates[state.present[0]]
+        copy_into(out, state.rates[state.present[0]])
     else:
-        out[:] = state.means
+        copy_into(out, state.means)
 
 
 class CellsPopulation:

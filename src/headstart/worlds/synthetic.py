@@ -21,6 +21,7 @@ from headstart.kernels import (
     kernel,
     record_context,
 )
+from headstart.kernels.arrays import copy_into
 from headstart.kernels.random import draw_category, draw_uniform
 from headstart.log import Log
 from headstart.randomness import as_words
@@ -44,24 +45,22 @@ class SyntheticState(NamedTuple):
 
 
 @kernel
-def _mean(state: Any, user: Any, action: int) -> float:
+def _mean(theta: Any, base: float, kind: int, user: Any, action: int) -> float:
     """E[y | user, action] = f(x, a); phi(x, a) is the a-th block of x."""
-    width = state.theta.size
+    width = theta.size
     start = action * width
-    base = state.bases[action]
-    if state.kind == _STEPS:
-        passed = 0.0
-        for j in range(width):
-            if state.theta[j] > user[start + j]:
-                passed += 1.0
-        return passed / width + base
-    score = 0.0
+    total = 0.0
     for j in range(width):
-        score += state.theta[j] * user[start + j]
-    if state.kind == _LINEAR:
-        return score + base
-    s = 1.0 / (1.0 + math.exp(-score))
-    if state.kind == _SIGMOID:
+        if kind == _STEPS:
+            total += 1.0 if theta[j] > user[start + j] else 0.0
+        else:
+            total += theta[j] * user[start + j]
+    if kind == _LINEAR:
+        return total + base
+    if kind == _STEPS:
+        return total / width + base
+    s = 1.0 / (1.0 + math.exp(-total))
+    if kind == _SIGMOID:
         return s + base
     return min(max(s + (1.0 - s) * base, 0.0), 1.0)
 
@@ -70,10 +69,11 @@ def _mean(state: Any, user: Any, action: int) -> float:
 def _fill_policy(state: Any, user: Any, out: Any) -> None:
     """Softmax over a of rho (f(x, a) - b_a)(b_a - b_(a+1 mod K))."""
     n_actions = out.size
+    theta, bases, kind, rho = state.theta, state.bases, state.kind, state.rho
     top = -np.inf
     for a in range(n_actions):
-        step = state.bases[a] - state.bases[(a + 1) % n_actions]
-        out[a] = state.rho * (_mean(state, user, a) - state.bases[a]) * step
+        step = bases[a] - bases[(a + 1) % n_actions]
+        out[a] = rho * (_mean(theta, bases[a], kind, user, a) - bases[a]) * step
         top = max(top, out[a])
     total = 0.0
     for a in range(n_actions):
@@ -98,7 +98,7 @@ def _draw_user(state: Any, out: Any) -> None:
 
 @implements(draw_outcome, SyntheticState)
 def _draw_outcome(state: Any, action: Any) -> Any:
-    mean = _mean(state, state.user, action)
+    mean = _mean(state.theta, state.bases[action], state.kind, state.user, action)
     if state.kind != _BINARY:
         return mean
     return 1.0 if draw_uniform(state.rng) < mean else 0.0
@@ -108,9 +108,9 @@ def _draw_outcome(state: Any, action: Any) -> Any:
 def _expected(state: Any, out: Any) -> None:
     if state.is_contextual:
         for a in range(out.size):
-            out[a] = _mean(state, state.user, a)
+            out[a] = _mean(state.theta, state.bases[a], state.kind, state.user, a)
     else:
-        out[:] = state.means
+        copy_into(out, state.means)
 
 
 @implements(draw_context, SyntheticState)

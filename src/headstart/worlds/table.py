@@ -16,6 +16,7 @@ from headstart.kernels import (
     implements,
     record_context,
 )
+from headstart.kernels.arrays import copy_into
 from headstart.kernels.random import draw_below
 from headstart.log import Log
 from headstart.randomness import as_words
@@ -34,12 +35,12 @@ class TableState(NamedTuple):
 @implements(draw_user, TableState)
 def _draw_user(state: Any, out: Any) -> None:
     state.present[0] = draw_below(state.rng, state.outcomes.shape[0])
-    out[:] = state.contexts[state.present[0]]
+    copy_into(out, state.contexts[state.present[0]])
 
 
 @implements(draw_context, TableState)
 def _draw_context(state: Any, out: Any) -> None:
-    out[:] = state.contexts[draw_below(state.rng, state.outcomes.shape[0])]
+    copy_into(out, state.contexts[draw_below(state.rng, state.outcomes.shape[0])])
 
 
 @implements(record_context, TableState)
@@ -55,9 +56,9 @@ def _draw_outcome(state: Any, action: Any) -> Any:
 @implements(expected_outcomes, TableState)
 def _expected(state: Any, out: Any) -> None:
     if state.is_contextual:
-        out[:] = state.outcomes[state.present[0]]
+        copy_into(out, state.outcomes[state.present[0]])
     else:
-        out[:] = state.means
+        copy_into(out, state.means)
 
 
 class TablePopulation:

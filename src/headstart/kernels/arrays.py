@@ -1,0 +1,33 @@
+"""Small loops over arrays in place of numpy's own, which need numba's runtime (see verbs.py) and are slower."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headstart.kernels.compile import kernel
+
+
+@kernel
+def copy_into(out: Any, values: Any) -> None:
+    """out[i] = values[i]; they do not overlap."""
+    for i in range(out.size):
+        out[i] = values[i]
+
+
+
+@kernel
+def largest(values: Any) -> float:
+    """The largest of at least one value."""
+    top = values[0]
+    for i in range(1, values.size):
+        top = max(top, values[i])
+    return top
+
+
+@kernel
+def total(values: Any) -> float:
+    """The sum of all values."""
+    result = 0.0
+    for i in range(values.size):
+        result += values[i]
+    return result

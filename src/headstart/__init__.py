@@ -1,6 +1,6 @@
 """headstart: a bandit that starts with what the log already knows."""
 
-from headstart import errors, worlds
+from headstart import errors, testing, worlds
 from headstart.evaluators import (
     BalancedWeighting,
     DoublyRobust,
@@ -20,6 +20,7 @@ from headstart.oracles import (
     Exp3,
     Greedy,
     Readings,
+    StochasticDelayedBandit,
     ThompsonBeta,
     ThompsonGaussian,
 )
@@ -50,6 +51,7 @@ __all__ = [
     "OutcomeModel",
     "PropensityMatching",
     "Readings",
+    "StochasticDelayedBandit",
     "ThompsonBeta",
     "ThompsonGaussian",
     "TrimmingWarning",
@@ -57,5 +59,6 @@ __all__ = [
     "errors",
     "estimate_propensities",
     "simulate",
+    "testing",
     "worlds",
 ]

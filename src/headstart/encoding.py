@@ -108,7 +108,7 @@ def _encode_column(
     for row, item in enumerate(items):
         if item is None or item != item:
             raise LogError(f"context column {name!r} is missing in row {row}")
-    if values.dtype.kind == "O" and all(isinstance(item, int | float) and not isinstance(item, bool) for item in items):
+    if all(type(item) in (int, float) for item in items):  # numbers in a column of objects; booleans are not
         return np.array(items, dtype=np.float64).reshape(-1, 1), None
     try:
         known = tuple(sorted(set(items)))

@@ -117,7 +117,8 @@ class Log:
 
     def __repr__(self) -> str:
         known = "with" if self.has_propensities else "without"
-        return f"Log({len(self)} rows, {self.n_actions} actions, {self.n_features} context columns, {known} propensities)"
+        shape = f"{len(self)} rows, {self.n_actions} actions, {self.n_features} context columns"
+        return f"Log({shape}, {known} propensities)"
 
     def action_index(self, label: Hashable) -> int:
         """The index of an action's label."""

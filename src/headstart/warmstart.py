@@ -203,11 +203,15 @@ class WarmStart:
     @property
     def kernel_state(self) -> Any:
         """The whole as one NamedTuple for the compiled loops, or None if a part has no kernels."""
-        parts = [getattr(part, "kernel_state", None) for part in (self.oracle, self.evaluator, self._source)]
-        if any(part is None for part in parts):
+        oracle, evaluator, source = (
+            getattr(part, "kernel_state", None) for part in (self.oracle, self.evaluator, self._source)
+        )
+        if oracle is None or evaluator is None or source is None:
             return None
         return WarmStartState(
-            *parts,
+            oracle,
+            evaluator,
+            source,
             self._columns,
             self._context,
             np.zeros(self._columns.size),

@@ -19,7 +19,9 @@ _MAX_STEPS = 200
 _TOLERANCE = 1e-10
 
 
-def balancing_weights(contexts: NDArray[np.float64], target: NDArray[np.float64], ridge: float) -> NDArray[np.float64]:
+def balancing_weights(
+    contexts: NDArray[np.float64], target: NDArray[np.float64], ridge: float
+) -> NDArray[np.float64]:
     """Weights that sum to 1, w_i proportional to exp(l' x_i), with weighted mean `target`.
 
     Newton on the dual, log sum exp(l'(x_i - target)) + ridge/2 |l|^2; the ridge keeps l finite when the

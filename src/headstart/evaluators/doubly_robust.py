@@ -1,4 +1,4 @@
-"""Doubly robust means: a regression corrected by weighted residuals, right if either model is (Robins et al. 1994)."""
+"""Doubly robust means: a regression corrected by weighted residuals (Robins et al. 1994)."""
 
 from __future__ import annotations
 
@@ -63,7 +63,9 @@ def _effective_size(
     return float(min(variance / standard_error**2, n_rows))
 
 
-def _cross_predict(log: Log, rows: NDArray[np.bool_], folds: NDArray[np.int64], estimator: Any) -> NDArray[np.float64]:
+def _cross_predict(
+    log: Log, rows: NDArray[np.bool_], folds: NDArray[np.int64], estimator: Any
+) -> NDArray[np.float64]:
     """m_a(x_i) for every row, from rows of the action in other folds; their mean where there are too few to fit."""
     from sklearn.base import clone
 

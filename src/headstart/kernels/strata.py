@@ -81,7 +81,7 @@ class Lookup(NamedTuple):
 
 
 @kernel
-def _hash(lookup: Any, context: Any, tag: int) -> int:
+def _hash(lookup: Any, context: Any, tag: int) -> Any:
     h = np.uint64(tag) * _MULTIPLIER
     bits = lookup.scratch.view(np.uint64)
     for j in range(context.size):

@@ -43,7 +43,7 @@ def _chosen(verb: Callable[..., Any], state: Any) -> Callable[..., Any] | None:
 
 def play(state: Any, context: Any, available: Any) -> int:
     """The action chosen for this context among those available."""
-    return _IMPLEMENTATIONS[play, type(state)](state, context, available)  # type: ignore[no-any-return]
+    return _IMPLEMENTATIONS[play, type(state)](state, context, available)
 
 
 @overload(play, jit_options=_JIT)
@@ -73,7 +73,7 @@ def _probabilities(state: Any, context: Any, available: Any, out: Any) -> Any:
 
 def get_outcome(state: Any, context: Any, action: Any) -> float:
     """What would have happened, from the log; NaN if it has no answer."""
-    return _IMPLEMENTATIONS[get_outcome, type(state)](state, context, action)  # type: ignore[no-any-return]
+    return _IMPLEMENTATIONS[get_outcome, type(state)](state, context, action)
 
 
 @overload(get_outcome, jit_options=_JIT)
@@ -83,7 +83,7 @@ def _get_outcome(state: Any, context: Any, action: Any) -> Any:
 
 def is_exhausted(state: Any) -> bool:
     """True once the evaluator will never answer again, whatever is asked."""
-    return _IMPLEMENTATIONS[is_exhausted, type(state)](state)  # type: ignore[no-any-return]
+    return _IMPLEMENTATIONS[is_exhausted, type(state)](state)
 
 
 @overload(is_exhausted, jit_options=_JIT)
@@ -133,7 +133,7 @@ def _draw_user(state: Any, out: Any) -> Any:
 
 def draw_outcome(state: Any, action: Any) -> float:
     """What the world's present user does when shown `action`."""
-    return _IMPLEMENTATIONS[draw_outcome, type(state)](state, action)  # type: ignore[no-any-return]
+    return _IMPLEMENTATIONS[draw_outcome, type(state)](state, action)
 
 
 @overload(draw_outcome, jit_options=_JIT)

@@ -5,6 +5,7 @@ from headstart.oracles.compiled import CompiledOracle, Readings
 from headstart.oracles.epsilon_greedy import EpsilonGreedy
 from headstart.oracles.exp3 import Exp3
 from headstart.oracles.greedy import Greedy
+from headstart.oracles.stochastic_delayed import StochasticDelayedBandit
 from headstart.oracles.thompson_beta import ThompsonBeta
 from headstart.oracles.thompson_gaussian import ThompsonGaussian
 from headstart.oracles.ucb import UCB
@@ -17,6 +18,7 @@ __all__ = [
     "Exp3",
     "Greedy",
     "Readings",
+    "StochasticDelayedBandit",
     "ThompsonBeta",
     "ThompsonGaussian",
 ]

@@ -76,7 +76,8 @@ class CompiledOracle:
         mask = self._all if available is None else check_available(available, self.n_actions)
         if self._play is None:
             self._play = kernels.entry(_play, self._state, seen, mask, allocates=False)
-        return self._play(self._state, seen, mask)  # type: ignore[no-any-return]
+        action: int = self._play(self._state, seen, mask)
+        return action
 
     def update(self, context: ArrayLike | None, action: int, outcome: float) -> None:
         """Learn that `action` under `context` had `outcome`; outcomes may come late and in any order."""

@@ -99,8 +99,9 @@ class Exp3(CompiledOracle):
         self.low, self.high = check_number("low", low), check_number("high", high)
         if not self.low < self.high:
             raise OptionError(f"low must be below high, got {low} and {high}")
+        everything = np.ones(n, dtype=np.bool_)
         state = Exp3State(
-            *new_tally(n), np.zeros(n), np.zeros(n), np.ones(n, dtype=np.bool_), share, self.low, self.high, as_words(rng)
+            *new_tally(n), np.zeros(n), np.zeros(n), everything, share, self.low, self.high, as_words(rng)
         )
         super().__init__(n, state)
 

@@ -70,8 +70,7 @@ class UCB(CompiledOracle):
         """Plays, means and mean -+ the confidence width; an action never played has infinite bounds."""
         counts, means, _, _ = super().readings()
         n = counts.sum()
-        with np.errstate(divide="ignore"):
-            width = self.beta * np.sqrt(2.0 * math.log(max(n, 1.0)) / counts)
-        centre = np.where(counts > 0, means, 0.0)
-        width = np.where(counts > 0, width, np.inf)
+        width = self.beta * np.sqrt(2.0 * math.log(max(n, 1.0)) / np.maximum(counts, 1.0))
+        width[counts == 0] = np.inf
+        centre = np.nan_to_num(means)
         return Readings(counts, means, centre - width, centre + width)

@@ -120,7 +120,7 @@ class Cells:
         """One log of this design and a stream of users."""
         rates, shares = np.asarray(self.rates, dtype=float), np.asarray(self.shares, dtype=float)
         counts = np.asarray(self.log_counts, dtype=np.int64)
-        n_kinds, n_actions = counts.shape
+        n_actions = counts.shape[1]
         cells = np.repeat(np.arange(counts.size), counts.reshape(-1))
         kinds, actions = cells // n_actions, cells % n_actions
         outcomes = (rng.random(cells.size) < rates.reshape(-1)[cells]).astype(float)

@@ -192,7 +192,7 @@ class Synthetic:
     def draw(self, rng: np.random.Generator) -> DrawnWorld:
         """One world of this kind, its log included."""
         theta = rng.standard_normal(self._d // self.n_actions)
-        bases = self.step * np.arange(self.n_actions)
+        bases = self.step * np.arange(self.n_actions, dtype=np.float64)
         visible = np.arange(self._d)
         if self.n_hidden:
             visible = np.sort(rng.permutation(self._d)[self.n_hidden :])

@@ -1,0 +1,107 @@
+"""Stochastic delayed bandits: a base algorithm fed from queues (Mandel et al. 2015; the paper's baseline 4)."""
+
+from __future__ import annotations
+
+from collections import deque
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headstart.checks import check_action, check_available, check_number, check_outcome
+from headstart.errors import OptionError
+from headstart.oracles.greedy import Greedy
+
+
+class StochasticDelayedBandit:
+    """A base oracle that learns only what it asked for; a heuristic decides while it waits.
+
+    Outcomes wait in one queue per action. The base names the action it wants; while that queue has an
+    outcome, the base learns it and names the next one. When the queue is empty, the action is played, unless
+    `max_waiting` plays of it are already in flight: then the heuristic, which learns everything at
+    once, decides. So the base sees the sequence it would have seen without delay. Rows of a log are
+    outcomes that wait: feed them with `update`, or `WarmStart(sdb, HistoricalAverage(log), schedule="batch")`.
+
+    The queues and the waiting are those of Mandel et al. for one user at a time; where they mix the two
+    algorithms' chances over a batch of users, here a batch is one user, and the mix is one or the other.
+    """
+
+    def __init__(self, base: Any, heuristic: Any = None, max_waiting: int = 1) -> None:
+        self.n_actions: int = base.n_actions
+        self.n_features: int = getattr(base, "n_features", 0)
+        self.base = base
+        self.heuristic = Greedy(base.n_actions) if heuristic is None else heuristic
+        if self.heuristic.n_actions != base.n_actions:
+            raise OptionError(f"base has {base.n_actions} actions, heuristic {self.heuristic.n_actions}")
+        self.max_waiting = int(check_number("max_waiting", max_waiting, low=1))
+        self._queues: list[deque[tuple[Any, float]]] = [deque() for _ in range(base.n_actions)]
+        self._in_flight = np.zeros(base.n_actions, dtype=np.int64)
+        self._wanted: int | None = None
+
+    def play(self, context: Any = None, available: Any = None) -> int:
+        """The action that the base waits for, or the heuristic's choice while enough of it are in flight."""
+        wanted = self._settle(context)
+        if self._is_playable(wanted, available):
+            action = wanted
+        else:
+            action = self.heuristic.play(context, available)
+        self._in_flight[action] += 1
+        return action
+
+    def update(self, context: Any, action: int, outcome: float) -> None:
+        """Queue an outcome for the base; the heuristic learns it now."""
+        index, number = check_action(action, self.n_actions), check_outcome(outcome)
+        self.heuristic.update(context, index, number)
+        self._queues[index].append((context, number))
+        self._in_flight[index] = max(0, self._in_flight[index] - 1)
+
+    def probabilities(self, context: Any = None, available: Any = None) -> NDArray[np.float64]:
+        """The exact chance of each action in `play`."""
+        wanted = self._settle(context)
+        if not self._is_playable(wanted, available):
+            chances: NDArray[np.float64] = self.heuristic.probabilities(context, available)
+            return chances
+        return np.eye(self.n_actions)[wanted]
+
+    def readings(self) -> Any:
+        """The heuristic's readings: it has learnt everything there is."""
+        return self.heuristic.readings()
+
+    def get_state(self) -> dict[str, Any]:
+        """Everything learnt, queued and in flight."""
+        return deepcopy(
+            {
+                "base": self.base.get_state(),
+                "heuristic": self.heuristic.get_state(),
+                "queues": [list(queue) for queue in self._queues],
+                "in_flight": self._in_flight,
+                "wanted": self._wanted,
+            }
+        )
+
+    def set_state(self, saved: dict[str, Any]) -> None:
+        """Take up a state from `get_state`: the same future."""
+        copied = deepcopy(saved)
+        self.base.set_state(copied["base"])
+        self.heuristic.set_state(copied["heuristic"])
+        self._queues = [deque(queue) for queue in copied["queues"]]
+        self._in_flight, self._wanted = copied["in_flight"], copied["wanted"]
+
+    def _settle(self, context: Any) -> int:
+        """Let the base learn from the queues until it wants an action whose queue is empty."""
+        if self._wanted is None:
+            self._wanted = self.base.play(context)
+        while self._queues[self._wanted]:
+            then, outcome = self._queues[self._wanted].popleft()
+            self.base.update(then, self._wanted, outcome)
+            self._wanted = self.base.play(context)
+        return self._wanted
+
+    def _is_playable(self, wanted: int, available: Any) -> bool:
+        if available is not None and not check_available(available, self.n_actions)[wanted]:
+            return False
+        return bool(self._in_flight[wanted] < self.max_waiting)
+
+    def __repr__(self) -> str:
+        return f"StochasticDelayedBandit({self.base!r}, {self.heuristic!r})"

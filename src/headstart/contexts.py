@@ -50,7 +50,7 @@ class LogContexts:
     def __init__(self, logged: NDArray[np.float64], rng: RNG = None) -> None:
         fixed = logged.view()
         fixed.setflags(write=False)
-        n_features = logged.shape[1]
+        n_features = self.n_features = logged.shape[1]
         self.kernel_state = LogContextsState(
             fixed, np.empty((_FIRST_CAPACITY, n_features)), np.zeros(1, dtype=np.int64), as_words(rng)
         )
@@ -91,4 +91,5 @@ class Population:
             row, column = (int(i) for i in np.argwhere(~np.isfinite(matrix))[0])
             raise ContextError(f"contexts in row {row}, column {column} must be finite, got {matrix[row, column]}")
         matrix.setflags(write=False)
+        self.n_features = matrix.shape[1]
         self.kernel_state = PopulationState(matrix, as_words(rng))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,9 @@ def encode_columns(
     if contexts is None:
         return Encoding((), {}), np.empty((n_rows, 0))
     if isinstance(contexts, Mapping) or hasattr(contexts, "columns"):  # a mapping, a pandas or polars frame
-        columns = {str(name): contexts[name] for name in getattr(contexts, "columns", contexts)}
+        given = list(getattr(contexts, "columns", contexts))
+        _check_differ([str(name) for name in given])
+        columns = {str(name): contexts[name] for name in given}
     else:
         matrix = np.asarray(contexts)
         if matrix.ndim == 1:
@@ -79,11 +82,10 @@ def encode_columns(
         names = tuple(context_names) if context_names else tuple(f"x{j}" for j in range(matrix.shape[1]))
         if len(names) != matrix.shape[1]:
             raise LogError(f"context_names has {len(names)} names for {matrix.shape[1]} columns")
+        _check_differ(names)
         if matrix.dtype.kind in "fiu":
             return _checked(Encoding(names, {}), matrix.astype(np.float64), n_rows)
         columns = {name: matrix[:, j] for j, name in enumerate(names)}
-    if len(set(columns)) != len(columns):
-        raise LogError("context columns must have different names")
     parts: list[NDArray[np.float64]] = []
     categories: dict[str, tuple[Hashable, ...]] = {}
     for name, column in columns.items():
@@ -101,14 +103,28 @@ def encode_columns(
     return _checked(Encoding(tuple(columns), categories), matrix, n_rows)
 
 
+def is_missing(value: Any) -> bool:
+    """None, NaN, NaT, or pandas' NA, which will not say whether it equals itself."""
+    try:
+        return value is None or bool(value != value)
+    except (TypeError, ValueError):
+        return True
+
+
+def _check_differ(names: Sequence[str]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise LogError(f"context columns must have different names, got {name!r} twice")
+
+
 def _encode_column(
     name: str, values: NDArray[Any]
 ) -> tuple[NDArray[np.float64], tuple[Hashable, ...] | None]:
     items = values.tolist()
     for row, item in enumerate(items):
-        if item is None or item != item:
+        if is_missing(item):
             raise LogError(f"context column {name!r} is missing in row {row}")
-    if all(type(item) in (int, float) for item in items):  # numbers in a column of objects; booleans are not
+    if all(isinstance(item, Real) and type(item) is not bool for item in items):  # numbers in a column of objects
         return np.array(items, dtype=np.float64).reshape(-1, 1), None
     try:
         known = tuple(sorted(set(items)))

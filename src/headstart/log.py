@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from headstart.encoding import Encoding, encode_columns
+from headstart.checks import check_n_actions
+from headstart.encoding import Encoding, encode_columns, is_missing
 from headstart.errors import ActionError, LogError
 
 _SUM_TOLERANCE = 1e-6  # of a propensity row around 1: what rounding to six digits leaves
@@ -142,7 +143,9 @@ class Log:
 
     def take(self, rows: ArrayLike) -> Log:
         """The log of these rows (indices or a mask); every action still exists."""
-        chosen = np.asarray(rows)
+        chosen = np.atleast_1d(np.asarray(rows))
+        if chosen.size == 0:
+            raise LogError("the log is empty: no row was chosen")
         twin = object.__new__(Log)
         twin.__dict__.update(self.__dict__)
         twin._actions = _read_only(self._actions[chosen])
@@ -186,14 +189,17 @@ def _check_column(name: str, values: ArrayLike) -> NDArray[np.float64]:
 def _index_actions(
     actions: ArrayLike, names: Sequence[Hashable] | None, n_actions: int | None, n_rows: int
 ) -> tuple[NDArray[np.int64], tuple[Hashable, ...]]:
-    labels = np.asarray(actions)
+    labels = _as_labels(actions)
     if labels.ndim != 1:
         raise LogError(f"actions must be one label per row, got shape {labels.shape}")
     if labels.size != n_rows:
         raise LogError(f"actions and outcomes must have the same length, got {labels.size} and {n_rows}")
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        row = int(np.argmin(np.isfinite(labels)))
-        raise LogError(f"action in row {row} is missing, got {labels[row]}")
+    if labels.dtype.kind in "fO":
+        for row, label in enumerate(labels.tolist()):
+            if is_missing(label):
+                raise LogError(f"action in row {row} is missing, got {label!r}")
+            if not isinstance(label, Hashable):
+                raise LogError(f"action in row {row} must be hashable, got {label!r}")
     if names is not None:
         known = tuple(names)
         if n_actions is not None and n_actions != len(known):
@@ -202,6 +208,7 @@ def _index_actions(
             raise LogError(f"action_names must differ, got {_some(known)}")
         return _look_up(labels, known), known
     if n_actions is not None:
+        n_actions = check_n_actions(n_actions)
         if labels.dtype.kind not in "iu":
             raise LogError("n_actions needs actions that are indices 0..n_actions-1; for labels give action_names")
         wrong = (labels < 0) | (labels >= n_actions)
@@ -218,6 +225,19 @@ def _index_actions(
     except TypeError:  # labels that do not sort: the order of their first row
         known = tuple(dict.fromkeys(values))
     return _look_up(labels, known), known
+
+
+def _as_labels(actions: Any) -> NDArray[Any]:
+    """Labels as they are: numpy would make "1" of 1 in a list with text, and columns of tuples."""
+    if hasattr(actions, "dtype"):  # an array or a data frame's column knows its kind
+        return np.asarray(actions)
+    items = list(actions)
+    if len({type(item) for item in items}) == 1 and isinstance(items[0], str | int | float):
+        return np.asarray(items)
+    labels = np.empty(len(items), dtype=object)
+    for row, item in enumerate(items):
+        labels[row] = item
+    return labels
 
 
 def _look_up(labels: NDArray[Any], known: tuple[Hashable, ...]) -> NDArray[np.int64]:
@@ -249,7 +269,7 @@ def _check_propensities(
         off = np.abs(sums - 1.0) > _SUM_TOLERANCE
         if off.any():
             row = int(np.argmax(off))
-            raise LogError(f"propensities in row {row} must sum to 1, got {sums[row]:g}")
+            raise LogError(f"propensities in row {row} must sum to 1, got {sums[row]:.9g}")
         return _check_taken(given[np.arange(actions.size), actions]), _read_only(given)
     if given.shape != actions.shape:
         raise LogError(

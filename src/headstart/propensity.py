@@ -42,7 +42,7 @@ def estimate_propensities(
     Notes
     -----
     An action that the other folds never show has an estimate of 0, which cannot be weighted by; it gets its
-    share of the log instead.
+    share of the log instead, and a TrimmingWarning says how often.
     """
     from sklearn.base import clone
 
@@ -63,19 +63,34 @@ def estimate_propensities(
                 continue
             fitted = clone(model).fit(log.contexts[outside], log.actions[outside])
             matrix[np.ix_(inside, fitted.classes_)] = fitted.predict_proba(log.contexts[inside])
-    rows = np.arange(len(log))
-    taken = matrix[rows, log.actions]
+    taken = matrix[np.arange(len(log)), log.actions]
     lost = taken <= 0.0
-    matrix[rows[lost], log.actions[lost]] = shares[log.actions[lost]]
-    small = matrix[rows, log.actions] < trim
+    if lost.any():
+        _raise_taken(matrix, log.actions, lost, shares[log.actions])
+        warnings.warn(
+            f"{int(lost.sum())} of {len(log)} propensities were estimated as 0 and became the action's share",
+            TrimmingWarning,
+            stacklevel=2,
+        )
+    small = matrix[np.arange(len(log)), log.actions] < trim
     if small.any():
-        matrix[rows[small], log.actions[small]] = trim
+        _raise_taken(matrix, log.actions, small, np.full(len(log), trim))
         warnings.warn(
             f"{int(small.sum())} of {len(log)} propensities were below {trim:g} and were raised to it",
             TrimmingWarning,
             stacklevel=2,
         )
-    return log.with_propensities(matrix / matrix.sum(axis=1, keepdims=True))
+    return log.with_propensities(matrix)
+
+
+def _raise_taken(
+    matrix: NDArray[np.float64], actions: NDArray[np.int64], rows: NDArray[np.bool_], values: NDArray[np.float64]
+) -> None:
+    """Set the chance of the action taken in these rows; the other actions share what is left as before."""
+    chosen = np.flatnonzero(rows)
+    before, after = matrix[chosen, actions[chosen]], values[chosen]
+    matrix[chosen] *= ((1.0 - after) / (1.0 - before))[:, None]
+    matrix[chosen, actions[chosen]] = after
 
 
 def _default_classifier() -> Any:
@@ -136,7 +151,7 @@ class LogisticPropensity:
         if log.n_features and (shares > 0).sum() > 1:
             self._fit(LogisticRegression(C=1e3, max_iter=2000), contexts, labels, weights, slopes, intercepts)
         self.kernel_state = LogisticState(slopes, intercepts)
-        self._entry = kernels.entry(_fill, self.kernel_state, np.zeros(log.n_features), np.zeros(log.n_actions))
+        self._entry: Any = None  # bound when first asked for
 
     def _fit(
         self,
@@ -160,9 +175,14 @@ class LogisticPropensity:
 
     def __call__(self, context: ArrayLike) -> NDArray[np.float64]:
         """P(action | context) for every action, (K,)."""
-        out = np.empty(self.n_actions)
-        self._entry(self.kernel_state, check_context(context, self.kernel_state.slopes.shape[1]), out)
+        seen, out = check_context(context, self.kernel_state.slopes.shape[1]), np.empty(self.n_actions)
+        if self._entry is None:
+            self._entry = kernels.entry(_fill, self.kernel_state, seen, out)
+        self._entry(self.kernel_state, seen, out)
         return out
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_entry": None}
 
 
 def check_vector(vector: ArrayLike, n_actions: int) -> NDArray[np.float64]:

@@ -49,7 +49,11 @@ class Evaluator(Protocol):
     """Answers "what would have happened?" from the log."""
 
     def get_outcome(self, context: Any, action: int) -> float | None:
-        """The outcome, or None if the log has no answer. 0.0 is an answer. It must end: None at some point."""
+        """The outcome, or None if the log has no answer. 0.0 is an answer. It must end: None at some point.
+
+        An evaluator may also have `is_exhausted()`, True once it will never answer again: the virtual plays
+        that could only end in None are then spared, and with them the oracle's draws.
+        """
 
 
 class WarmStartState(NamedTuple):
@@ -189,6 +193,8 @@ class WarmStart:
             raise OptionError(
                 f"the oracle decides on {needed} columns, but decide_on leaves {self._columns.size} of the log's"
             )
+        # A permutation of all columns is a choice too.
+        self._sees_all = np.array_equal(self._columns, np.arange(n_features))
         self._context = np.zeros(n_features)
         self._everything = np.ones(self.n_actions, dtype=np.bool_)
         self._virtual_plays = np.zeros(self.n_actions, dtype=np.int64)
@@ -240,15 +246,16 @@ class WarmStart:
 
     def update(self, context: ArrayLike | None, action: int, outcome: float) -> None:
         """Learn a real user's outcome."""
+        user = None
+        if context is not None and self.schedule != "batch" and isinstance(self._source, LogContexts):
+            user = check_context(context, self._context.size)  # before anything is learnt
         self.oracle.update(self._decided(context), action, outcome)
         if self.schedule == "batch":
             return
         self._is_due[0] = True
-        if context is not None and isinstance(self._source, LogContexts) and not self._is_exhausted():
+        if user is not None and user.size and not self._is_exhausted():
             self._source.reserve(1)
-            state = self._source.kernel_state
-            if state.online.shape[1]:
-                record_context(state, check_context(context, state.online.shape[1]))
+            record_context(self._source.kernel_state, user)
 
     def readings(self) -> Any:
         """The oracle's readings."""
@@ -262,7 +269,7 @@ class WarmStart:
         return bool(told()) if told is not None else False
 
     def _decided(self, context: ArrayLike | None) -> ArrayLike | None:
-        if context is None or self._columns.size == self._context.size:
+        if context is None or self._sees_all:
             return context
         return check_context(context, self._context.size)[self._columns]
 

@@ -69,7 +69,7 @@ class BalancedWeighting(BudgetEvaluator):
     """
 
     def __init__(self, log: Log, ridge: float = 1e-4) -> None:
-        penalty = check_number("ridge", ridge, low=0.0)
+        penalty = check_number("ridge", ridge, low=1e-12)
         spread = log.contexts.std(axis=0)
         moving = spread > 0
         standard = (log.contexts[:, moving] - log.contexts[:, moving].mean(axis=0)) / spread[moving]

@@ -23,6 +23,10 @@ def _get_outcome(state: Any, context: Any, action: Any) -> Any:
     return kernels.get_outcome(state, context, action)
 
 
+def _is_exhausted(state: Any) -> Any:
+    return kernels.is_exhausted(state)
+
+
 class CompiledEvaluator:
     """An evaluator whose arithmetic is kernels over `kernel_state`; `contexts` are the log's rows."""
 
@@ -48,6 +52,10 @@ class CompiledEvaluator:
             self._get_outcome = kernels.entry(_get_outcome, self._state, seen, index, allocates=False)
         outcome: float = self._get_outcome(self._state, seen, index)
         return None if math.isnan(outcome) else outcome
+
+    def is_exhausted(self) -> bool:
+        """True once it will never answer again, whatever is asked."""
+        return bool(kernels.compiled(_is_exhausted, *kernels.states_in([self._state]))(self._state))
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_get_outcome": None}

@@ -34,5 +34,9 @@ class NoLog:
         """None, whatever is asked."""
         return None
 
+    def is_exhausted(self) -> bool:
+        """True from the start."""
+        return True
+
     def __repr__(self) -> str:
         return "NoLog()"

@@ -40,11 +40,23 @@ def _is_exhausted(state: Any) -> Any:
     return True
 
 
+def _line_of(model: Any, contexts: NDArray[np.float64]) -> tuple[NDArray[np.float64], float] | None:
+    """Slopes and intercept, if they are the prediction (a Poisson regression has them too, behind a log)."""
+    slopes, intercept = np.ravel(getattr(model, "coef_", ())), np.ravel(getattr(model, "intercept_", ()))
+    if slopes.size != contexts.shape[1] or intercept.size != 1:
+        return None
+    predicted = np.ravel(model.predict(contexts))
+    if not np.allclose(contexts @ slopes + intercept[0], predicted, rtol=1e-9, atol=1e-12):
+        return None
+    return slopes, float(intercept[0])
+
+
 class OutcomeModel(CompiledEvaluator):
     """The prediction of a regression fitted to the rows of the action, as many times as there are rows.
 
     `estimator` is any scikit-learn regressor, cloned for each action; by default ordinary least squares.
-    Models with `coef_` and `intercept_` run compiled. Unbiased only as far as the model is right.
+    Linear models (those whose `coef_` and `intercept_` give the prediction) run compiled.
+    Unbiased only as far as the model is right.
     """
 
     needs_context = True
@@ -64,10 +76,11 @@ class OutcomeModel(CompiledEvaluator):
                 intercepts[a] = log.outcomes[rows].mean()
                 continue
             self.models[a] = clone(base).fit(log.contexts[rows], log.outcomes[rows])
-            if hasattr(self.models[a], "coef_") and np.size(self.models[a].coef_) == log.n_features:
-                slopes[a], intercepts[a] = np.ravel(self.models[a].coef_), self.models[a].intercept_
-            else:
+            line = _line_of(self.models[a], log.contexts[rows])
+            if line is None:
                 is_linear = False
+            else:
+                slopes[a], intercepts[a] = line
         self._is_linear = is_linear
         super().__init__(log, LinearOutcomeState(slopes, intercepts, counts.astype(np.int64)))
 

@@ -114,10 +114,11 @@ class PropensityMatching(CompiledEvaluator):
         rng: RNG = None,
     ) -> None:
         levels = np.unique(np.asarray(pivots, dtype=np.float64))
-        if levels.size == 0 or levels[0] < 0.0 or levels[-1] > 1.0:
+        if levels.size == 0 or not ((levels >= 0.0) & (levels <= 1.0)).all():
             raise OptionError(f"pivots must be numbers in [0, 1], got {pivots!r}")
         model = LogisticPropensity(log) if propensity is None else propensity
         vectors = log.propensity_matrix
+        check_vector(model(log.contexts[0]), log.n_actions)
         if vectors is None:
             vectors = np.array([check_vector(model(row), log.n_actions) for row in log.contexts])
         points = np.empty((len(log), log.n_actions - 1))

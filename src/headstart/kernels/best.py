@@ -184,6 +184,10 @@ def probability_of_best(family: int, p: Floats, q: Floats, available: NDArray[np
                 out[rivals[r]] += before * density[r, j] * above[r + 1]
                 before *= below[r, j]
     total = out.sum()
+    if not total > 0.0:  # so narrow that no number lies between the break points: the draws are the means
+        out[:] = 0.0
+        out[best_available(p, available)] = 1.0
+        return
     for a in range(n_actions):
         out[a] /= total
 

@@ -48,7 +48,7 @@ def compiled(function: Callable[..., Any], *states: type, allocates: bool = True
 
 @cache
 def _compiled(function: Callable[..., Any], states: tuple[type, ...], allocates: bool) -> Callable[..., Any]:
-    files = {sys.modules[owner.__module__].__file__ for owner in (function, *states)}
+    files = {getattr(sys.modules[owner.__module__], "__file__", None) for owner in (function, *states)}
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(_cache_folder(frozenset(file for file in files if file)))
     try:

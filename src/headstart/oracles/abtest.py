@@ -20,6 +20,7 @@ from headstart.randomness import RNG, as_words
 
 class ABTestState(NamedTuple):
     counts: NDArray[np.float64]  # (K,)
+    sums: NDArray[np.float64]  # (K,)
     means: NDArray[np.float64]  # (K,)
     test_rounds: float
     rng: NDArray[np.uint64]  # (4,)

@@ -20,6 +20,7 @@ from headstart.randomness import RNG, as_words
 
 class EpsilonGreedyState(NamedTuple):
     counts: NDArray[np.float64]  # (K,)
+    sums: NDArray[np.float64]  # (K,)
     means: NDArray[np.float64]  # (K,)
     epsilon: float  # NaN: decreasing
     decay: float

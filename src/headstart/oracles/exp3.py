@@ -21,6 +21,7 @@ from headstart.randomness import RNG, as_words
 
 class Exp3State(NamedTuple):
     counts: NDArray[np.float64]  # (K,)
+    sums: NDArray[np.float64]  # (K,)
     means: NDArray[np.float64]  # (K,)
     log_weights: NDArray[np.float64]  # (K,)
     chances: NDArray[np.float64]  # (K,) scratch

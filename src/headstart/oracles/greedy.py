@@ -15,6 +15,7 @@ from headstart.oracles.compiled import CompiledOracle
 
 class GreedyState(NamedTuple):
     counts: NDArray[np.float64]  # (K,)
+    sums: NDArray[np.float64]  # (K,)
     means: NDArray[np.float64]  # (K,)
 
 

@@ -18,6 +18,7 @@ from headstart.randomness import RNG, as_words
 
 class ThompsonBetaState(NamedTuple):
     counts: NDArray[np.float64]  # (K,)
+    sums: NDArray[np.float64]  # (K,)
     means: NDArray[np.float64]  # (K,) of the outcomes as they came
     successes: NDArray[np.float64]  # (K,)
     rng: NDArray[np.uint64]  # (4,)

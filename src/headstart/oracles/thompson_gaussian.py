@@ -19,6 +19,7 @@ from headstart.randomness import RNG, as_words
 
 class ThompsonGaussianState(NamedTuple):
     counts: NDArray[np.float64]  # (K,)
+    sums: NDArray[np.float64]  # (K,)
     means: NDArray[np.float64]  # (K,)
     scale: float
     rng: NDArray[np.uint64]  # (4,)

@@ -16,6 +16,7 @@ from headstart.oracles.compiled import CompiledOracle, Readings
 
 class UCBState(NamedTuple):
     counts: NDArray[np.float64]  # (K,)
+    sums: NDArray[np.float64]  # (K,)
     means: NDArray[np.float64]  # (K,)
     beta: float
 

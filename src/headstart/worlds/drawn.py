@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -38,10 +39,13 @@ class DrawnWorld:
         self.population = population  # the true distribution of contexts, as WarmStart's `contexts`
 
     def again(self) -> DrawnWorld:
-        """The same world from the same first user on."""
+        """The same world from the same first user on, and the same population from its first draw on."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
         twin.kernel_state = copy_arrays(self.kernel_state)
+        if self.population is not None:
+            twin.population = copy(self.population)
+            twin.population.kernel_state = copy_arrays(self.population.kernel_state)
         return twin
 
     def draw_user(self) -> NDArray[np.float64]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstart import kernels
+from headstart.checks import check_context
 from headstart.errors import OptionError
 from headstart.kernels import (
     draw_context,
@@ -148,8 +149,10 @@ class SyntheticPopulation:
 
     def __call__(self, context: NDArray[np.float64]) -> NDArray[np.float64]:
         """P(action | context) under the logging policy, (K,)."""
-        out = np.empty(self.kernel_state.bases.size)
-        kernels.compiled(_fill_policy, SyntheticState)(self.kernel_state, context, out)
+        if self.n_features != self.kernel_state.user.size:
+            raise OptionError("the logging policy of a world with hidden columns is no function of the context seen")
+        user, out = check_context(context, self.n_features), np.empty(self.kernel_state.bases.size)
+        kernels.compiled(_fill_policy, SyntheticState)(self.kernel_state, user, out)
         return out
 
 
@@ -182,6 +185,8 @@ class Synthetic:
             raise OptionError(f"outcome must be one of {', '.join(_KINDS)}, got {self.outcome!r}")
         if not 0 <= self.n_hidden < self._d:
             raise OptionError(f"n_hidden must be in 0..{self._d - 1}, got {self.n_hidden}")
+        if self.outcome == "binary" and self.step < 0:
+            raise OptionError(f"step must be at least 0 for a binary outcome, got {self.step}")
         if self.n_log < 1:
             raise OptionError(f"n_log must be at least 1, got {self.n_log}")
 

@@ -101,9 +101,13 @@ class PotentialOutcomes:
         self._contexts = np.empty((n, 0)) if contexts is None else np.array(contexts, dtype=np.float64)
         if self._contexts.ndim != 2 or len(self._contexts) != n:
             raise OptionError(f"contexts must have one row per row of outcomes ({n}), got {self._contexts.shape}")
+        if not np.isfinite(self._contexts).all():
+            raise OptionError("contexts must be finite")
         self._policy = np.full((n, k), 1.0 / k) if propensities is None else np.array(propensities, dtype=float)
-        if self._policy.shape != (n, k) or np.abs(self._policy.sum(axis=1) - 1.0).max() > 1e-6:
+        if self._policy.shape != (n, k) or not (np.abs(self._policy.sum(axis=1) - 1.0) <= 1e-6).all():
             raise OptionError("propensities must have the shape of outcomes and rows that sum to 1")
+        if (self._policy < 0.0).any():
+            raise OptionError("propensities must be in [0, 1]")
         if n_log < 1:
             raise OptionError(f"n_log must be at least 1, got {n_log}")
         self._outcomes.setflags(write=False)
@@ -114,7 +118,7 @@ class PotentialOutcomes:
         """A log of `n_log` rows and a stream of users."""
         rows = rng.integers(len(self._outcomes), size=self.n_log)
         policy = self._policy[rows]
-        actions = (rng.random((self.n_log, 1)) > np.cumsum(policy, axis=1)[:, :-1]).sum(axis=1)
+        actions = (rng.random((self.n_log, 1)) >= np.cumsum(policy, axis=1)[:, :-1]).sum(axis=1)
         log = Log(
             actions, self._outcomes[rows, actions], self._contexts[rows], policy, n_actions=self.n_actions
         )

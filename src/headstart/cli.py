@@ -1,0 +1,215 @@
+"""The command line: `headstart --help`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from headstart import __version__
+from headstart.errors import HeadstartError
+
+app = typer.Typer(
+    name="headstart",
+    help="A bandit that starts with what the log already knows.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+_CORES = os.cpu_count() or 1
+out = Console()
+err = Console(stderr=True)
+
+Seed = Annotated[int, typer.Option(help="Every number printed follows from it.", min=0)]
+Jobs = Annotated[int, typer.Option(help="Threads. The numbers do not depend on it.", min=1)]
+
+
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        out.print(f"headstart {__version__}", highlight=False)
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and stop.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def demo(
+    runs: Annotated[int, typer.Option(help="Repetitions of the 10,000 users, each with a new log.", min=2)] = 2000,
+    seed: Seed = 5,
+    jobs: Jobs = _CORES,
+    figure: Annotated[Path, typer.Option(help="Where to save the plot (.png or .svg).")] = Path("demo.png"),
+) -> None:
+    """The paper's introduction, start to finish: a log that misleads, and four ways to decide from it."""
+    from headstart.experiments import demo as story
+    from headstart.experiments import intro
+    from headstart.experiments.experiment import count_steps
+
+    _check_writable(figure)
+    log = story.example_log(seed)
+    out.rule("[bold]Where should the ad go?")
+    out.print(
+        "An ad can stand below a video or below an image. 10,000 users will come, half of whom like videos. "
+        "There is a log of 400 users. Those who like videos mostly saw the ad below a video:\n"
+    )
+    table = Table("user", "action shown", "users", "clicks", "click rate", box=None, pad_edge=False)
+    for kind, action, users, clicks in story.cell_lines(log):
+        table.add_row(kind, action, str(users), str(clicks), f"{clicks / users:.1%}")
+    out.print(table)
+    _print_verdicts(story.verdicts(log), intro.ACTION_NAMES, intro.AVERAGE, intro.CAUSAL)
+    adjusted, naive = story.virtual_plays(log, intro.WIDTHS[0])
+    out.print(
+        f"As virtual plays, the adjusted log was worth {_counts(adjusted.virtual_plays, intro.ACTION_NAMES)} "
+        f"before the first user came (the raw log: {_counts(naive.virtual_plays, intro.ACTION_NAMES)}).\n"
+    )
+    with _progress("10,000 users, five strategies", count_steps(intro.EXPERIMENT, runs)) as advance:
+        results = story.run_strategies(runs, seed, jobs, advance)
+    story.draw_demo(results, figure)
+    _print_strategies(list(story.table_rows(results)), runs)
+    _print_moral(results, intro)
+    out.print(f"\nThe curves are in [bold]{figure}[/bold].")
+
+
+def _print_verdicts(verdicts: dict[str, Any], actions: tuple[str, ...], average: str, causal: str) -> None:
+    out.print()
+    for name, sentence in ((average, "The raw average says"), (causal, "Causal inference says")):
+        means = verdicts[name]
+        rates = ", ".join(f"{action} {mean:.1%}" for action, mean in zip(actions, means, strict=True))
+        out.print(f"{sentence}: {rates} -> [bold]{actions[int(means.argmax())]}[/bold].")
+    out.print("The truth, which nobody knows: ad below image 9.0%, ad below video 6.0%.\n")
+
+
+def _counts(plays: Any, actions: tuple[str, ...]) -> str:
+    return " and ".join(f"{n} of {action!r}" for n, action in zip(plays, actions, strict=True))
+
+
+def _print_strategies(rows: list[dict[str, Any]], runs: int) -> None:
+    table = Table("strategy", "width c", title=f"10,000 users, $1 a click, {runs} runs; the best possible is $900")
+    for name in ("revenue $", "regret $", "± s.e.", "paper's regret"):
+        table.add_column(name, justify="right")
+    for row in rows:
+        table.add_row(
+            row["strategy"],
+            "" if row["width"] is None else f"{row['width']:g}",
+            f"{row['revenue']:.1f}",
+            f"{row['regret']:.1f}",
+            f"{row['se']:.1f}",
+            "" if row["paper"] is None else f"{row['paper']:.1f}",
+        )
+    out.print(table)
+
+
+def _print_moral(results: list[Any], intro: Any) -> None:
+    regret = {(r.series, r.setting.get("width")): r.curve.mean for r in results}
+    narrow, wide = intro.WIDTHS
+    out.print(
+        "\n[bold]What happened.[/bold] The raw average takes the log at its word and keeps a wrong decision for all "
+        f"users (regret {regret[intro.AVERAGE, None]:.0f}). "
+        f"Causal inference is right on average but has only 400 users to go by "
+        f"({regret[intro.CAUSAL, None]:.0f}). The A/B test pays for 2,000 users shown the worse ad "
+        f"({regret[intro.AB_TEST, None]:.0f}). "
+        f"headstart begins with the adjusted log and goes on learning: "
+        f"{regret[intro.WARM, narrow]:.0f}, where the same bandit without the log has "
+        f"{regret[intro.COLD, narrow]:.0f}.\n\n"
+        f"That is with confidence widths sqrt({narrow:g} ln n / n_a), which the published figure used. With the "
+        f"paper's own sqrt({wide:g} ln n / n_a) the width drowns the log: {regret[intro.WARM, wide]:.0f} warm "
+        f"against {regret[intro.COLD, wide]:.0f} cold. The published 5.6 also came from another log design "
+        "and 100 runs (s.e. 2.2); METHODS.md has the details."
+    )
+
+
+@app.command()
+def reproduce(
+    name: Annotated[str, typer.Argument(help="An experiment; --list shows them.")] = "",
+    runs: Annotated[int | None, typer.Option(help="Runs per series; by default the paper's number.", min=1)] = None,
+    seed: Seed = 1,
+    jobs: Jobs = _CORES,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, nothing else.")] = False,
+    figure: Annotated[Path | None, typer.Option(help="Also draw the curves here (.png or .svg).")] = None,
+    is_list: Annotated[bool, typer.Option("--list", help="List the experiments and stop.")] = False,
+) -> None:
+    """Run one of the paper's experiments and print regret with standard errors."""
+    from headstart.experiments import all_experiments, count_steps, get_experiment, run_experiment
+    from headstart.experiments.figures import draw_curves, label_of
+
+    if is_list or not name:
+        table = Table("name", "shows", "paper", box=None, pad_edge=False)
+        for experiment in all_experiments().values():
+            table.add_row(f"[bold]{experiment.name}[/bold]", experiment.shows, experiment.source)
+        out.print(table)
+        return
+    experiment = get_experiment(name)
+    if figure is not None:
+        _check_writable(figure)
+    n = experiment.runs if runs is None else runs
+    results = []
+    with _progress(experiment.name, count_steps(experiment, n)) as advance:
+        for result in run_experiment(experiment, runs=n, seed=seed, n_jobs=jobs, progress=advance):
+            results.append(result)
+            if as_json:
+                sys.stdout.write(json.dumps(result.as_row()) + "\n")
+                sys.stdout.flush()
+    if figure is not None:
+        draw_curves(results, experiment.shows, figure)
+    if as_json:
+        return
+    table = Table(title=f"{experiment.name}: {experiment.shows}")
+    table.add_column("series")
+    for column in ("regret", "± s.e.", "20 %", "80 %", "seconds"):
+        table.add_column(column, justify="right")
+    for result in results:
+        c = result.curve
+        table.add_row(
+            label_of(result), f"{c.mean:.2f}", f"{c.se:.2f}", f"{c.p20:.2f}", f"{c.p80:.2f}", f"{c.seconds:.1f}"
+        )
+    out.print(table)
+    rounds = int(results[0].curve.rounds[-1])
+    out.print(f"[dim]{n} runs of {rounds:,} rounds. The paper ({experiment.source}): {experiment.claim}[/dim]")
+
+
+@contextmanager
+def _progress(what: str, steps: int) -> Iterator[Any]:
+    """A bar on standard error: gone when done, silent when nobody watches."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+        task = bar.add_task(what, total=steps)
+        yield lambda n: bar.advance(task, n)
+
+
+def _check_writable(path: Path) -> None:
+    """Fail before the work, not after it."""
+    if path.suffix not in (".png", ".svg"):
+        raise typer.BadParameter(f"{path} must end in .png or .svg")
+    if not path.parent.is_dir():
+        raise typer.BadParameter(f"the folder {path.parent} does not exist")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise typer.BadParameter(f"{path} cannot be written")
+
+
+def main() -> None:
+    """The console script: errors that users can mend are one line, not a traceback."""
+    try:
+        app()
+    except HeadstartError as error:
+        err.print(f"[bold red]Error:[/bold red] {error}", highlight=False)
+        raise SystemExit(1) from None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""What an experiment is: named cases, each a world and the policies that meet in it, and how it is run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from headstart.simulate import Curve, World, simulate
+
+
+@dataclass(frozen=True)
+class Case:
+    """One world, the policies compared in it, and what sets this case apart from the others."""
+
+    world: World
+    policies: Mapping[str, Any]  # series name -> policy, as simulate takes them
+    rounds: int
+    setting: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A figure or table of the paper."""
+
+    name: str
+    shows: str  # one line, for --list
+    source: str  # where in the paper
+    claim: str  # what the paper says of it
+    runs: int  # the paper's number of runs
+    cases: Callable[[], Sequence[Case]]
+
+
+@dataclass(frozen=True)
+class Result:
+    """One series of one case, measured."""
+
+    experiment: str
+    series: str
+    setting: Mapping[str, Any]
+    curve: Curve
+
+    def as_row(self) -> dict[str, Any]:
+        """The line of JSON that `headstart reproduce --json` prints."""
+        curve = self.curve
+        return {
+            "experiment": self.experiment,
+            "series": self.series,
+            "setting": dict(self.setting),
+            "rounds": int(curve.rounds[-1]),
+            "runs": curve.runs,
+            "mean": curve.mean,
+            "se": curve.se,
+            "p20": curve.p20,
+            "p80": curve.p80,
+            "seconds": round(curve.seconds, 3),
+        }
+
+
+def count_steps(experiment: Experiment, runs: int) -> int:
+    """How often `progress` will be called."""
+    return runs * sum(len(case.policies) for case in experiment.cases())
+
+
+def run_experiment(
+    experiment: Experiment,
+    *,
+    runs: int,
+    seed: int,
+    n_jobs: int = 1,
+    progress: Callable[[int], None] | None = None,
+) -> Iterator[Result]:
+    """Every series of every case. The same seed gives the same logs and users in each case."""
+    for case in experiment.cases():
+        curves = simulate(
+            case.world, case.policies, rounds=case.rounds, runs=runs, seed=seed, n_jobs=n_jobs, progress=progress
+        )
+        for series, curve in curves.items():
+            yield Result(experiment.name, series, case.setting, curve)

@@ -52,7 +52,7 @@ def _root(
 @app.command()
 def demo(
     runs: Annotated[int, typer.Option(help="Repetitions of the 10,000 users, each with a new log.", min=2)] = 2000,
-    seed: Seed = 5,
+    seed: Seed = 7,
     jobs: Jobs = _CORES,
     figure: Annotated[Path, typer.Option(help="Where to save the plot (.png or .svg).")] = Path("demo.png"),
 ) -> None:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from headstart.kernels.compile import kernel
+from headstart.kernels.tally import update_tally
 
 Floats = NDArray[np.float64]
 
@@ -133,3 +134,25 @@ def learn(state: Any, context: Any, action: Any, outcome: Any) -> None:
     step = (outcome - dot(phi, theta)) / (1.0 + square)
     for j in range(theta.size):
         theta[j] += gain[j] * step
+
+
+@kernel
+def learn_and_count(state: Any, context: Any, action: Any, outcome: Any) -> None:
+    """One more row for the regression and for the action's tally."""
+    learn(state, context, action, outcome)
+    update_tally(state, context, action, outcome)
+
+
+@kernel
+def correlate(factor: Any, normals: Any, out: Any) -> None:
+    """out = S normals: standard normals become a draw with covariance V^-1."""
+    for b in range(out.size // 4):
+        i = 4 * b
+        row0, row1, row2, row3 = factor[i], factor[i + 1], factor[i + 2], factor[i + 3]
+        t0 = t1 = t2 = t3 = 0.0
+        for j in range(i + 4):
+            t0 += row0[j] * normals[j]
+            t1 += row1[j] * normals[j]
+            t2 += row2[j] * normals[j]
+            t3 += row3[j] * normals[j]
+        out[i], out[i + 1], out[i + 2], out[i + 3] = t0, t1, t2, t3

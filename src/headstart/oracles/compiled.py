@@ -58,6 +58,7 @@ class CompiledOracle:
     def __init__(self, n_actions: int, state: Any, n_features: int = 0) -> None:
         self.n_actions = n_actions
         self.n_features = n_features
+        self._n_seen = n_features  # the length of the context that the kernels see
         self._all = np.ones(n_actions, dtype=np.bool_)
         self._state = state
         # Bound when first asked for: a simulator's loop takes kernel_state and never asks.
@@ -72,7 +73,7 @@ class CompiledOracle:
 
     def play(self, context: ArrayLike | None = None, available: Available = None) -> int:
         """Choose an action for this context among the available ones (all by default)."""
-        seen = check_context(context, self.n_features) if self.n_features else NO_CONTEXT
+        seen = check_context(context, self._n_seen) if self._n_seen else NO_CONTEXT
         mask = self._all if available is None else check_available(available, self.n_actions)
         if self._play is None:
             self._play = kernels.entry(_play, self._state, seen, mask, allocates=False)
@@ -81,7 +82,7 @@ class CompiledOracle:
 
     def update(self, context: ArrayLike | None, action: int, outcome: float) -> None:
         """Learn that `action` under `context` had `outcome`; outcomes may come late and in any order."""
-        seen = check_context(context, self.n_features) if self.n_features else NO_CONTEXT
+        seen = check_context(context, self._n_seen) if self._n_seen else NO_CONTEXT
         index, number = check_action(action, self.n_actions), self._check_outcome(outcome)
         if self._update is None:
             self._update = kernels.entry(_update, self._state, seen, index, number, allocates=False)
@@ -91,7 +92,7 @@ class CompiledOracle:
         self, context: ArrayLike | None = None, available: Available = None
     ) -> NDArray[np.float64]:
         """The exact chance of each action in `play`, 0 for those not available."""
-        seen = check_context(context, self.n_features) if self.n_features else NO_CONTEXT
+        seen = check_context(context, self._n_seen) if self._n_seen else NO_CONTEXT
         mask = self._all if available is None else check_available(available, self.n_actions)
         out = np.zeros(self.n_actions)
         if self._probabilities is None:

@@ -1,0 +1,113 @@
+"""What LinUCB and LinThompson share: ridge regression per action or for all, kept as factors of the inverse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from headstart.checks import Available, check_action, check_available
+from headstart.errors import ContextError
+from headstart.features import Features
+from headstart.kernels.linear import N_SCRATCH, new_factors, padded
+from headstart.kernels.tally import new_tally
+from headstart.oracles.compiled import CompiledOracle
+
+_CHUNK = 1 << 17  # numbers of one batch's intermediate result: it stays in the cache
+
+
+def new_linear(features: Features, ridge: float) -> tuple[Any, ...]:
+    """The fields that a linear oracle's state begins with: the tally, theta, factors, the map, scratch."""
+    p = padded(features.length)
+    return (
+        *new_tally(features.n_actions),
+        np.zeros((features.n_groups, p)),
+        new_factors(features.n_groups, features.length, ridge),
+        features.groups.copy(),
+        features.columns.copy(),
+        features.weights.copy(),
+        np.zeros((N_SCRATCH, p)),
+    )
+
+
+class LinearOracle(CompiledOracle):
+    """An oracle over a state that begins with `new_linear`'s fields."""
+
+    def __init__(self, features: Features, state: Any) -> None:
+        super().__init__(features.n_actions, state, features.n_seen)
+        self.features = features
+        self.n_features = features.n_features
+
+    @property
+    def kernel_state(self) -> Any:
+        """The state for the compiled loops; None with a FeatureFunction, whose way is the plain loop."""
+        return self._state if self.features.function is None else None
+
+    @property
+    def theta(self) -> NDArray[np.float64]:
+        """The ridge estimate V^-1 b: (K, m) if disjoint, (1, m) if shared."""
+        return np.array(self._state.theta[:, : self.features.length])
+
+    @property
+    def inverses(self) -> NDArray[np.float64]:
+        """V^-1, (K, m, m) if disjoint, (1, m, m) if shared."""
+        factors = self._state.factors[:, : self.features.length, : self.features.length]
+        return np.array(factors @ factors.transpose(0, 2, 1))
+
+    def play(self, context: ArrayLike | None = None, available: Available = None) -> int:
+        """Choose an action for this context among the available ones (all by default)."""
+        return super().play(self._as_seen(context, available), available)
+
+    def probabilities(
+        self, context: ArrayLike | None = None, available: Available = None
+    ) -> NDArray[np.float64]:
+        """The chance of each action in `play`, 0 for those not available."""
+        return super().probabilities(self._as_seen(context, available), available)
+
+    def update(self, context: ArrayLike | None, action: int, outcome: float) -> None:
+        """Learn that `action` under `context` had `outcome`; outcomes may come late and in any order."""
+        if self.features.function is not None:
+            context = self.features.expand(context, [check_action(action, self.n_actions)])
+        super().update(context, action, outcome)
+
+    def _as_seen(self, context: ArrayLike | None, available: Available) -> ArrayLike | None:
+        if self.features.function is None:
+            return context
+        mask = self._all if available is None else check_available(available, self.n_actions)
+        return self.features.expand(context, np.flatnonzero(mask))
+
+    def predict(self, contexts: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Per context and action, (n, K) each: the estimate theta'phi and the width sqrt(phi'V^-1 phi).
+
+        Two matrix products; memory O(n K). As many contexts as you like at once.
+        """
+        rows = np.ascontiguousarray(contexts, dtype=np.float64)
+        if rows.ndim != 2 or rows.shape[1] != self.n_features:
+            raise ContextError(f"contexts must be a matrix of {self.n_features} columns, got shape {rows.shape}")
+        if not np.isfinite(rows).all():
+            row, column = (int(i) for i in np.argwhere(~np.isfinite(rows))[0])
+            raise ContextError(f"contexts in row {row}, column {column} must be finite, got {rows[row, column]}")
+        means, widths = np.empty((len(rows), self.n_actions)), np.empty((len(rows), self.n_actions))
+        if self.features.is_disjoint and len(self.features.columns) == 1:
+            everything = np.arange(self.n_actions)
+            self._predict(rows, everything[:1], everything, means, widths)
+        else:
+            for a in range(self.n_actions):
+                action = np.array([a])
+                self._predict(rows, action, self.features.groups[action], means[:, a : a + 1], widths[:, a : a + 1])
+        return means, widths
+
+    def _predict(self, rows: Any, action: Any, groups: Any, means: Any, widths: Any) -> None:
+        """phi of `action` against every one of `groups`, into columns of means and widths."""
+        m, n_groups = self.features.length, groups.size
+        theta = self._state.theta[groups, :m].T
+        factors = self._state.factors[groups, :m, :m].transpose(0, 2, 1).reshape(n_groups * m, m)
+        chunk = max(64, _CHUNK // factors.shape[0])
+        for start in range(0, len(rows), chunk):
+            part = slice(start, start + chunk)
+            phi = self.features.rows(rows[part], np.broadcast_to(action, rows[part].shape[0]))
+            means[part] = phi @ theta
+            whitened = factors @ phi.T
+            np.multiply(whitened, whitened, out=whitened)
+            widths[part] = np.sqrt(whitened.reshape(n_groups, m, -1).sum(axis=1)).T

@@ -1,0 +1,72 @@
+"""The command line, run as a user would."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+
+def headstart(*arguments, cwd=None):
+    return subprocess.run(
+        [sys.executable, "-m", "headstart.cli", *arguments], capture_output=True, text=True, cwd=cwd, timeout=300
+    )
+
+
+def test_help_teaches_every_command():
+    done = headstart("--help")
+    assert done.returncode == 0
+    for word in ("demo", "reproduce"):
+        assert word in done.stdout
+
+
+def test_reproduce_prints_one_json_object_a_line():
+    done = headstart("reproduce", "ucb-ipsw", "--runs", "4", "--seed", "2", "--json")
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [row["series"] for row in rows] == ["offline+online", "only online", "only offline"]
+    assert all(row["runs"] == 4 and row["rounds"] == 1000 for row in rows)
+
+
+def test_the_same_seed_gives_the_same_json_whatever_the_jobs():
+    lines = []
+    for jobs in ("1", "2"):
+        done = headstart("reproduce", "ucb-psm", "--runs", "6", "--seed", "3", "--jobs", jobs, "--json")
+        lines.append([{**json.loads(line), "seconds": 0} for line in done.stdout.splitlines()])
+    assert lines[0] == lines[1]
+    assert len(lines[0]) == 3
+
+
+def test_reproduce_lists_its_experiments():
+    done = headstart("reproduce", "--list")
+    assert done.returncode == 0
+    for name in ("intro", "ucb-em", "ucb-psm", "ucb-ipsw"):
+        assert name in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("reproduce", "nonsense"), "unknown experiment 'nonsense'"),
+        (("reproduce", "intro", "--runs", "0"), "runs"),
+        (("reproduce", "intro", "--figure", "nowhere/at/all.png"), "does not exist"),
+        (("demo", "--figure", "demo.gif"), "must end in .png or .svg"),
+        (("nonsense",), "nonsense"),
+    ],
+)
+def test_a_mistake_is_one_clear_error_and_no_traceback(arguments, message, tmp_path):
+    done = headstart(*arguments, cwd=tmp_path)
+    assert done.returncode != 0
+    assert message in " ".join((done.stdout + done.stderr).replace("│", " ").split())
+    assert "Traceback" not in done.stderr
+
+
+def test_the_demo_tells_the_whole_story(tmp_path):
+    done = headstart("demo", "--runs", "20", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    text = " ".join(done.stdout.split())
+    for words in ("The raw average says", "Causal inference says", "headstart", "A/B test", "What happened"):
+        assert words in text
+    picture = (tmp_path / "demo.png").read_bytes()
+    assert picture.startswith(b"\x89PNG")
+    assert len(picture) > 10_000

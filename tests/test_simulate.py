@@ -34,7 +34,7 @@ EVALUATORS: dict[str, Callable[[hs.Log, Any], Any]] = {
 }
 
 
-def both_ways(world: Any, make: Callable, make_plain: Callable, rounds: int = 80, runs: int = 3) -> Curve:
+def both_ways(world: Any, make: Callable, make_plain: Callable, rounds: int = 80, runs: int = 8) -> Curve:
     compiled = hs.simulate(world, {"it": make}, rounds=rounds, runs=runs, seed=11)["it"]
     plain = hs.simulate(world, {"it": make_plain}, rounds=rounds, runs=runs, seed=11)["it"]
     np.testing.assert_array_equal(compiled.regrets, plain.regrets)
@@ -81,7 +81,7 @@ def test_batch_and_offline_only_give_the_same_numbers_in_plain_python():
         return lambda world, log, rng: hs.OfflineOnly(hs.Greedy(3), wrap(hs.IPSWeighting(log)), rng=rng)
 
     both_ways(CLICKS, batch(lambda part: part), batch(Plain))
-    both_ways(CLICKS, only(lambda part: part), only(Plain), runs=10)
+    both_ways(CLICKS, only(lambda part: part), only(Plain))
 
 
 def test_the_world_s_population_gives_the_same_numbers_in_plain_python():

@@ -137,8 +137,9 @@ def simulate(
         drawn = world.draw(np.random.default_rng(for_world))
         for name, made in policies.items():
             started = time.perf_counter()
-            policy = _make(made, drawn.again(), np.random.default_rng(for_policy))
-            _run_policy(drawn.again(), policy, checkpoints, regrets[name][run])
+            met = drawn.again()
+            policy = _make(made, met, np.random.default_rng(for_policy))
+            _run_policy(met, policy, checkpoints, regrets[name][run])
             seconds[name] += time.perf_counter() - started
             if progress is not None:
                 progress(1)

@@ -188,8 +188,10 @@ class WarmStart:
         self.n_actions = oracle.n_actions
         self._source, n_features = _as_source(contexts, oracle, evaluator, rng)
         self._columns = _as_columns(decide_on, evaluator, n_features)
-        needed = getattr(oracle, "n_features", 0)
-        if needed and self._columns.size != needed:
+        needed = getattr(oracle, "n_features", None)
+        if needed == 0:  # context-free: there is nothing to hand over
+            self._columns = self._columns[:0]
+        elif needed and self._columns.size != needed:
             raise OptionError(
                 f"the oracle decides on {needed} columns, but decide_on leaves {self._columns.size} of the log's"
             )

@@ -16,9 +16,9 @@ def weighted_means(
     total = np.bincount(actions, weights, n_actions)
     squares = np.bincount(actions, weights * weights, n_actions)
     sums = np.bincount(actions, weights * outcomes, n_actions)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        means = sums / total
-        sizes = np.where(squares > 0, total * total / squares, 0.0)
+    is_shown = squares > 0
+    means = np.divide(sums, total, out=np.full(n_actions, np.nan), where=is_shown)
+    sizes = np.divide(total * total, squares, out=np.zeros(n_actions), where=is_shown)
     # Equal weights give a whole number, which rounding must not push below itself: floor would lose a play.
     whole = np.rint(sizes)
     return means, np.where(np.abs(sizes - whole) <= 1e-9 * sizes, whole, sizes)

@@ -68,6 +68,12 @@ class DrawnWorld:
         return kernels.compiled(function, *kernels.states_in([self.kernel_state]))
 
 
+def freeze(values: NDArray[Any]) -> NDArray[Any]:
+    """The same array, read-only: shared by every copy of the state it is in."""
+    values.setflags(write=False)
+    return values
+
+
 def copy_arrays(state: Any) -> Any:
     """A state whose writable arrays are its own; read-only ones are shared."""
     return type(state)(

@@ -26,7 +26,7 @@ from headstart.kernels.arrays import copy_into
 from headstart.kernels.random import draw_category, draw_uniform
 from headstart.log import Log
 from headstart.randomness import as_words
-from headstart.worlds.drawn import DrawnWorld
+from headstart.worlds.drawn import DrawnWorld, freeze
 
 OutcomeFunction = Literal["linear", "sigmoid", "binary", "steps"]
 _KINDS: dict[str, int] = {"linear": 0, "sigmoid": 1, "binary": 2, "steps": 3}
@@ -202,13 +202,13 @@ class Synthetic:
         if self.n_hidden:
             visible = np.sort(rng.permutation(self._d)[self.n_hidden :])
         state = SyntheticState(
-            theta,
-            bases,
+            freeze(theta),
+            freeze(bases),
             _KINDS[self.outcome],
             float(self.rho),
             self.is_contextual,
-            self._means(theta, bases),
-            visible,
+            freeze(self._means(theta, bases)),
+            freeze(visible),
             np.zeros(self._d),
             as_words(rng),
         )

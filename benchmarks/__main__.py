@@ -1,0 +1,5 @@
+"""Every benchmark in turn."""
+
+from benchmarks import core
+
+core.main()

@@ -49,8 +49,8 @@ class SlowIPSW:
         for a in range(log.n_actions):
             weights = [1 / p for i, p in zip(log.actions, log.propensities, strict=True) if i == a]
             outcomes = [y for i, y in zip(log.actions, log.outcomes, strict=True) if i == a]
-            total = math.fsum(weights)
-            self.means.append(math.fsum(w * y for w, y in zip(weights, outcomes, strict=True)) / total if total else 0.0)
+            total, weighted = math.fsum(weights), math.fsum(w * y for w, y in zip(weights, outcomes, strict=True))
+            self.means.append(weighted / total if total else 0.0)
             self.sizes.append(total**2 / math.fsum(w * w for w in weights) if total else 0.0)
 
     def get_outcome(self, context: Any, action: int) -> float | None:

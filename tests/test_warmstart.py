@@ -90,7 +90,7 @@ def test_algorithm_1_by_hand():
 
     The 0.0 is an answer, action 0 is an action, and the NULL for action 0 leaves action 1 its 6.0 for round 2.
     """
-    oracle = Scripted([0, 1, 0, 1] + [1, 1, 0])
+    oracle = Scripted([0, 1, 0, 1, 1, 1, 0])
     policy = hs.WarmStart(oracle, Answers([0.0], [5.0, 6.0]))
     assert policy.play([]) == 1
     assert oracle.told == [([], 0, 0.0), ([], 1, 5.0)]
@@ -382,4 +382,5 @@ def test_a_plain_propensity_function_ends_like_a_compiled_one():
 
 
 def test_repr_counts_the_virtual_plays():
-    assert repr(hs.WarmStart(hs.UCB(2), hs.NoLog())) == "WarmStart(UCB(n_actions=2, plays=0), NoLog(), virtual plays [0, 0])"
+    shown = repr(hs.WarmStart(hs.UCB(2), hs.NoLog()))
+    assert shown == "WarmStart(UCB(n_actions=2, plays=0), NoLog(), virtual plays [0, 0])"

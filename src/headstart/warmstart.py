@@ -327,6 +327,8 @@ def _as_source(contexts: Any, oracle: Any, evaluator: Any, rng: RNG) -> tuple[An
         if logged is None or not needs:
             logged = np.empty((1, 0)) if logged is None else np.empty((1, logged.shape[1]))
             return Population(np.zeros(logged.shape), rng=as_generator(rng)), logged.shape[1]
+        if len(logged) == 0:
+            raise OptionError("the evaluator has no rows to draw virtual users from: give WarmStart its contexts")
         return LogContexts(logged, rng=rng), logged.shape[1]
     if callable(contexts) and not hasattr(contexts, "kernel_state"):
         return contexts, len(np.asarray(contexts()).reshape(-1))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from headstart.forest.histograms import scan_binned, total_node
+from headstart.forest.histograms import find_gap, scan_bins, total_node
 from headstart.forest.presorting import PLACE, Items
 from headstart.forest.regularity import EstimateHalf, is_regular, regular_interval
 from headstart.forest.sampling import Limits, Rows, draw_front, draw_n_features, least_share
@@ -67,76 +67,73 @@ def choose_split(
     are tried one by one, so that a node stays whole only if no feature can split it.
     """
     start, stop, base = node.split_start, node.split_stop, node.base
-    d = trial.features.size
+    features, tries = trial.features, trial.tries
+    d = features.size
+    n_drawn = draw_n_features(words, limits.mean_features, d)
+    draw_front(words, features, 0, n_drawn, d)
+    least = least_share(limits.alpha, stop - start)
     if base >= 0:
         total_list(trial.lists, half.actions, half.outcomes, start, stop, base, half.sums, half.counts)
     else:
         total_node(half, start, stop)
-    n_tried, n_drawn = 0, draw_n_features(words, limits.mean_features, d)
-    draw_front(words, trial.features, 0, n_drawn, d)
+    i_first, i_stop = 0, n_drawn
+    low, high = -math.inf, math.inf
     while True:
-        scan(rows, limits, half, trial, start, stop, base, n_tried, n_drawn, -math.inf, math.inf)
-        while True:
-            i = 0
-            for j in range(1, n_drawn):
-                if trial.tries[trial.features[j], GAIN] > trial.tries[trial.features[i], GAIN]:
-                    i = j
-            feature = trial.features[i]
-            if trial.tries[feature, GAIN] <= least_gain:
-                break
-            threshold = threshold_of(rows.columns, half.members, trial.lists, trial.tries, feature, base)
-            if trial.tries[feature, LOW] > -math.inf or is_regular(
-                rows.columns, rows.actions, estimate.members, estimate.shares, node.estimate_start,
-                node.estimate_stop, limits.alpha, feature, threshold,
-            ):  # fmt: skip
-                return feature, threshold
-            low, high = regular_interval(
-                rows.columns, rows.actions, estimate.members, estimate.shares, estimate.values,
-                node.estimate_start, node.estimate_stop, limits.alpha, feature,
-            )  # fmt: skip
-            trial.tries[feature, GAIN] = -1.0
-            if low < high:
-                scan(rows, limits, half, trial, start, stop, base, i, i + 1, low, high)
-        if n_drawn == d:
-            return LEAF, 0.0
-        draw_front(words, trial.features, n_drawn, 1, d)
-        n_tried, n_drawn = n_drawn, n_drawn + 1
+        for i in range(i_first, i_stop):
+            tries[features[i], GAIN] = -1.0
+            tries[features[i], LOW] = low
+            tries[features[i], HIGH] = high
+        if base < 0:
+            for i in range(i_first, i_stop):
+                scan_bins(rows.bins, rows.edges, half, trial.histogram, start, stop, least, features[i], tries)
+        else:
+            first, last = start - base + least - 1, stop - base - least - 1
+            if low > -math.inf:
+                first, last = narrow(rows.columns, half.members, trial.lists, features[i_first], base,
+                                     first, last, low, high)  # fmt: skip
+            if half.sums.shape[0] == 1:
+                scan_one_action(
+                    trial.lists, half.outcomes, half.inverses, half.sums[0, ALL], start, stop, base,
+                    first, last, features, i_first, i_stop, tries,
+                )  # fmt: skip
+            else:
+                scan_actions(
+                    trial.lists, half.actions, half.outcomes, half.inverses, half.sums, half.counts,
+                    start, base, first, last, features, i_first, i_stop, tries,
+                )  # fmt: skip
+        i = best_of(features, tries, n_drawn)
+        feature = features[i]
+        if tries[feature, GAIN] <= least_gain:
+            if n_drawn == d:
+                return LEAF, 0.0
+            draw_front(words, features, n_drawn, 1, d)
+            i_first, i_stop, n_drawn = n_drawn, n_drawn + 1, n_drawn + 1
+            low, high = -math.inf, math.inf
+            continue
+        if base < 0:
+            find_gap(rows.columns, rows.bins, half, trial.keys, trial.places, start, stop, least, feature, tries)
+        threshold = threshold_of(rows.columns, half.members, trial.lists, tries, feature, base)
+        if tries[feature, LOW] > -math.inf or is_regular(
+            rows.columns, rows.actions, estimate.members, estimate.shares, node.estimate_start,
+            node.estimate_stop, limits.alpha, feature, threshold,
+        ):  # fmt: skip
+            return feature, threshold
+        low, high = regular_interval(
+            rows.columns, rows.actions, estimate.members, estimate.shares, estimate.values,
+            node.estimate_start, node.estimate_stop, limits.alpha, feature,
+        )  # fmt: skip
+        tries[feature, GAIN] = -1.0
+        i_first, i_stop = i, i + (low < high)
 
 
 @kernel
-def scan(
-    rows: Rows, limits: Limits, half: SplitHalf, trial: Trial, start: int, stop: int, base: int,
-    i_first: int, i_stop: int, low: float, high: float,
-) -> None:  # fmt: skip
-    """Fill `tries` for features[i_first:i_stop], thresholds in [low, high)."""
-    least = least_share(limits.alpha, stop - start)
-    for i in range(i_first, i_stop):
-        trial.tries[trial.features[i], GAIN] = -1.0
-        trial.tries[trial.features[i], LOW] = low
-        trial.tries[trial.features[i], HIGH] = high
-    if base < 0:
-        for i in range(i_first, i_stop):
-            scan_binned(
-                rows.columns, rows.bins, rows.edges, half, trial.histogram, trial.keys, trial.places,
-                start, stop, least, trial.features[i], low, high, trial.tries,
-            )  # fmt: skip
-        return
-    first, last = start - base + least - 1, stop - base - least - 1
-    if low > -math.inf:
-        first, last = narrow(rows.columns, half.members, trial.lists, trial.features[i_first], base,
-                             first, last, low, high)  # fmt: skip
-    if first > last:
-        return
-    if half.sums.shape[0] == 1:
-        scan_one_action(
-            trial.lists, half.outcomes, half.inverses, half.sums[0, ALL], start, stop, base, first, last,
-            trial.features, i_first, i_stop, trial.tries,
-        )  # fmt: skip
-    else:
-        scan_actions(
-            trial.lists, half.actions, half.outcomes, half.inverses, half.sums, half.counts, start, base,
-            first, last, trial.features, i_first, i_stop, trial.tries,
-        )  # fmt: skip
+def best_of(features: Integers, tries: Floats, n: int) -> int:
+    """The first of the features[:n] with the largest gain."""
+    best = 0
+    for i in range(1, n):
+        if tries[features[i], GAIN] > tries[features[best], GAIN]:
+            best = i
+    return best
 
 
 @kernel

@@ -96,46 +96,44 @@ def grow_tree(
     least_gain = take_halves(rows, limits, desk)
     for feature in range(trial.features.size):
         trial.features[feature] = feature
-    root = Node(n_nodes, 0, limits.n_split, 0, estimate.members.size, -1)
+    push(stack, 0, Node(n_nodes, 0, limits.n_split, 0, estimate.members.size, -1))
     n_nodes += 1
-    n_waiting = 0
-    if _is_open(rows, limits, desk, root):
-        push(stack, 0, root)
-        n_waiting = 1
-    else:
-        n_leaves = settle(rows, estimate, block, root, n_leaves)
+    n_waiting = 1
     while n_waiting > 0:
         n_waiting -= 1
         node = pop(stack, n_waiting)
-        if node.base < 0 and node.split_stop - node.split_start <= trial.lists.shape[1]:
-            node = Node(node.index, node.split_start, node.split_stop, node.estimate_start,
-                        node.estimate_stop, node.split_start)  # fmt: skip
-            sort_node(rows.columns, rows.bins, half.members, node.split_start, node.split_stop, trial.keys, desk.tally, trial.lists)
-        feature, threshold = choose_split(words, rows, limits, half, estimate, trial, node, least_gain)
+        start, stop, base = node.split_start, node.split_stop, node.base
+        feature, threshold = LEAF, 0.0
+        if stop - start > limits.min_node and has_room(
+            rows.actions, estimate.members, estimate.shares, node.estimate_start, node.estimate_stop
+        ):
+            if base < 0 and stop - start <= trial.lists.shape[1]:
+                base = start
+                sort_node(rows.columns, rows.bins, half.members, start, stop, trial.keys, desk.tally, trial.lists)
+                node = Node(node.index, start, stop, node.estimate_start, node.estimate_stop, base)
+            feature, threshold = choose_split(words, rows, limits, half, estimate, trial, node, least_gain)
         if feature == LEAF:
-            n_leaves = settle(rows, estimate, block, node, n_leaves)
+            n_leaves = settle(rows.actions, rows.outcomes, estimate.members, node, n_leaves, block.nodes,
+                              block.sums, block.counts)  # fmt: skip
             continue
         block.nodes[node.index]["feature"] = feature
         block.nodes[node.index]["threshold"] = threshold
         block.nodes[node.index]["child"] = n_nodes
-        left, right = part_node(rows, desk, node, feature, threshold, n_nodes)
+        if base < 0:
+            middle = part_members(rows.columns, half.members, half.actions, half.outcomes, start, stop, feature,
+                                  threshold, desk.spare_rows, desk.spare_actions, desk.spare_outcomes)  # fmt: skip
+        else:
+            middle = start + mark_right(rows.columns, half.members, trial.lists, start, stop, base, feature,
+                                        threshold, desk.is_right)  # fmt: skip
+            if max(middle - start, stop - middle) > limits.min_node:
+                part_lists(trial.lists, start - base, stop - base, feature, desk.is_right, desk.spare)
+        estimate_middle = part_estimate(rows.columns, estimate.members, node.estimate_start, node.estimate_stop,
+                                        feature, threshold, desk.spare_rows)  # fmt: skip
+        # The left child is taken up next; the right one's stretch of the lists waits untouched.
+        push(stack, n_waiting, Node(n_nodes + 1, middle, stop, estimate_middle, node.estimate_stop, base))
+        push(stack, n_waiting + 1, Node(n_nodes, start, middle, node.estimate_start, estimate_middle, base))
+        n_waiting += 2
         n_nodes += 2
-        is_left_open = _is_open(rows, limits, desk, left)
-        is_right_open = _is_open(rows, limits, desk, right)
-        if node.base >= 0 and (is_left_open or is_right_open):
-            part_lists(trial.lists, node.split_start - node.base, node.split_stop - node.base, feature,
-                       desk.is_right, desk.spare)  # fmt: skip
-        # The right child waits below the left one, and no list of theirs is overwritten in between.
-        if is_right_open:
-            push(stack, n_waiting, right)
-            n_waiting += 1
-        else:
-            n_leaves = settle(rows, estimate, block, right, n_leaves)
-        if is_left_open:
-            push(stack, n_waiting, left)
-            n_waiting += 1
-        else:
-            n_leaves = settle(rows, estimate, block, left, n_leaves)
     return n_nodes, n_leaves
 
 
@@ -172,69 +170,64 @@ def take_halves(rows: Rows, limits: Limits, desk: Desk) -> float:
 
 
 @kernel
-def _is_open(rows: Rows, limits: Limits, desk: Desk, node: Node) -> bool:
-    """True if the node may yet be split."""
-    n_split = node.split_stop - node.split_start
-    return n_split > limits.min_node and n_split > 1 and has_room(
-        rows.actions, desk.estimate.members, desk.estimate.shares, node.estimate_start, node.estimate_stop
-    )
-
-
-@kernel
-def part_node(
-    rows: Rows, desk: Desk, node: Node, feature: int, threshold: float, first_child: int
-) -> tuple[Node, Node]:
-    """Part both halves at the threshold, keeping their order; the two children."""
-    half, estimate, column = desk.half, desk.estimate, rows.columns[feature]
-    n_right = 0
-    split_middle = node.split_start
-    if node.base >= 0:  # only the lists are parted, by the marks made here
-        split_middle += mark_right(rows.columns, half.members, desk.trial.lists, node.split_start,
-                                   node.split_stop, node.base, feature, threshold, desk.is_right)  # fmt: skip
-    else:
-        for i in range(node.split_start, node.split_stop):
-            row, action, outcome = half.members[i], half.actions[i], half.outcomes[i]
-            is_right = column[row] > threshold
-            half.members[split_middle] = row
-            half.actions[split_middle] = action
-            half.outcomes[split_middle] = outcome
-            desk.spare_rows[n_right] = row
-            desk.spare_actions[n_right] = action
-            desk.spare_outcomes[n_right] = outcome
-            split_middle += not is_right
-            n_right += is_right
-        for i in range(n_right):
-            half.members[split_middle + i] = desk.spare_rows[i]
-            half.actions[split_middle + i] = desk.spare_actions[i]
-            half.outcomes[split_middle + i] = desk.spare_outcomes[i]
-    n_right = 0
-    estimate_middle = node.estimate_start
-    for i in range(node.estimate_start, node.estimate_stop):
-        row = estimate.members[i]
-        is_right = column[row] > threshold
-        estimate.members[estimate_middle] = row
-        desk.spare_rows[n_right] = row
-        estimate_middle += not is_right
+def part_members(
+    columns: Floats, members: Integers, actions: Integers, outcomes: Floats, start: int, stop: int,
+    feature: int, threshold: float, spare_rows: Integers, spare_actions: Integers, spare_outcomes: Floats,
+) -> int:  # fmt: skip
+    """Part a binned node of J, keeping its order; where its right side starts."""
+    middle, n_right = start, 0
+    for i in range(start, stop):
+        row, action, outcome = members[i], actions[i], outcomes[i]
+        is_right = columns[feature, row] > threshold
+        members[middle] = row
+        actions[middle] = action
+        outcomes[middle] = outcome
+        spare_rows[n_right] = row
+        spare_actions[n_right] = action
+        spare_outcomes[n_right] = outcome
+        middle += not is_right
         n_right += is_right
     for i in range(n_right):
-        estimate.members[estimate_middle + i] = desk.spare_rows[i]
-    left = Node(first_child, node.split_start, split_middle, node.estimate_start, estimate_middle, node.base)
-    right = Node(first_child + 1, split_middle, node.split_stop, estimate_middle, node.estimate_stop, node.base)
-    return left, right
+        members[middle + i] = spare_rows[i]
+        actions[middle + i] = spare_actions[i]
+        outcomes[middle + i] = spare_outcomes[i]
+    return middle
 
 
 @kernel
-def settle(rows: Rows, estimate: EstimateHalf, block: Block, node: Node, leaf: int) -> int:
+def part_estimate(
+    columns: Floats, members: Integers, start: int, stop: int, feature: int, threshold: float, spare: Integers
+) -> int:
+    """Part a node of I, keeping its order; where its right side starts."""
+    middle, n_right = start, 0
+    for i in range(start, stop):
+        row = members[i]
+        is_right = columns[feature, row] > threshold
+        members[middle] = row
+        spare[n_right] = row
+        middle += not is_right
+        n_right += is_right
+    for i in range(n_right):
+        members[middle + i] = spare[i]
+    return middle
+
+
+@kernel
+def settle(
+    actions: Integers, outcomes: Floats, members: Integers, node: Node, leaf: int,
+    nodes: NDArray[np.void], sums: Floats, counts: Floats,
+) -> int:  # fmt: skip
     """Make the node a leaf and sum up its rows of I; the number of leaves after it."""
-    block.nodes[node.index]["feature"] = LEAF
-    block.nodes[node.index]["threshold"] = 0.0
-    block.nodes[node.index]["child"] = leaf
-    block.sums[leaf] = 0.0
-    block.counts[leaf] = 0.0
+    nodes[node.index]["feature"] = LEAF
+    nodes[node.index]["threshold"] = 0.0
+    nodes[node.index]["child"] = leaf
+    for action in range(sums.shape[1]):
+        sums[leaf, action] = 0.0
+        counts[leaf, action] = 0.0
     for i in range(node.estimate_start, node.estimate_stop):
-        row = estimate.members[i]
-        block.sums[leaf, rows.actions[row]] += rows.outcomes[row]
-        block.counts[leaf, rows.actions[row]] += 1.0
+        row = members[i]
+        sums[leaf, actions[row]] += outcomes[row]
+        counts[leaf, actions[row]] += 1.0
     return leaf + 1
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from headstart.forest.presorting import Bytes, Items, sort_pairs
-from headstart.forest.splitting import ABOVE, ALL, BELOW, GAIN, LEFT, SplitHalf, empty_left
+from headstart.forest.splitting import ABOVE, ALL, BELOW, CUT, GAIN, HIGH, LEFT, LOW, SplitHalf, empty_left
 from headstart.forest.tree import Floats, Integers
 from headstart.kernels.compile import kernel
 
@@ -25,24 +25,22 @@ def total_node(half: SplitHalf, start: int, stop: int) -> None:
 
 
 @kernel
-def scan_binned(
-    columns: Floats, bins: Bytes, edges: Floats, half: SplitHalf, histogram: Floats, keys: Floats, places: Items,
-    start: int, stop: int, least: int, feature: int, low: float, high: float, tries: Floats,
+def scan_bins(
+    bins: Bytes, edges: Floats, half: SplitHalf, histogram: Floats, start: int, stop: int, least: int,
+    feature: int, tries: Floats,
 ) -> None:  # fmt: skip
-    """Write the best gain and its gap [below, above), of those that a threshold in [low, high) can fall in."""
-    tries[feature, GAIN] = -1.0
+    """Write the best gain, and the last bin on its left, of the edges in the feature's [low, high)."""
     first, last = 0, edges.shape[1] - 1
-    while first <= last and edges[feature, first] < low:
+    while first <= last and edges[feature, first] < tries[feature, LOW]:
         first += 1
-    while first <= last and edges[feature, last] >= high:
+    while first <= last and edges[feature, last] >= tries[feature, HIGH]:
         last -= 1
     if first > last:
         return
     fill_histogram(bins, half.members, half.actions, half.outcomes, start, stop, feature, histogram)
-    edge = scan_histogram(half.inverses, half.sums, half.counts, histogram, stop - start, least, first, last)
-    if edge >= 0:
-        _scan_beside(columns, bins, half, histogram, keys, places, start, stop, least, feature, edge,
-                     low, high, tries)  # fmt: skip
+    gain, edge = scan_histogram(half.inverses, half.sums, half.counts, histogram, stop - start, least, first, last)
+    tries[feature, GAIN] = gain
+    tries[feature, CUT] = edge
 
 
 @kernel
@@ -61,14 +59,14 @@ def fill_histogram(
 @kernel
 def scan_histogram(
     inverses: Floats, sums: Floats, counts: Integers, histogram: Floats, n: int, least: int, first: int, last: int
-) -> int:
-    """The last bin on the left of the best split, among the bins first..last; -1 if there is none."""
-    empty_left(inverses, sums, counts)
+) -> tuple[float, int]:
+    """The best gain and the last bin on its left, among the bins first..last; a negative gain if none."""
+    unsplit = empty_left(inverses, sums, counts)
     n_left = 0
     best, edge = -1.0, -1
     for b in range(last + 1):
         n_before = n_left
-        total = 0.0
+        total = -unsplit
         for action in range(sums.shape[0]):
             left = sums[action, LEFT] + histogram[b, action, 0]
             n_action = counts[action, LEFT] + int(histogram[b, action, 1])
@@ -82,52 +80,56 @@ def scan_histogram(
             break
         if b >= first and n_left > n_before and n_left >= least and total > best:
             best, edge = total, b
-    return edge
+    return best, edge
 
 
 @kernel
-def _scan_beside(
-    columns: Floats, bins: Bytes, half: SplitHalf, histogram: Floats, keys: Floats, places: Items,
-    start: int, stop: int, least: int, feature: int, edge: int, low: float, high: float, tries: Floats,
+def find_gap(
+    columns: Floats, bins: Bytes, half: SplitHalf, keys: Floats, places: Items,
+    start: int, stop: int, least: int, feature: int, tries: Floats,
 ) -> None:  # fmt: skip
-    beyond = edge + 1  # the next bin that is not empty
-    while histogram[beyond, :, 1].sum() == 0.0:
-        beyond += 1
+    """Write the best gap [below, above), and its gain, among the rows on both sides of the best edge."""
+    edge, low, high = int(tries[feature, CUT]), tries[feature, LOW], tries[feature, HIGH]
+    sums, counts, inverses = half.sums, half.counts, half.inverses
+    beyond = 256  # the next bin that is not empty
+    for i in range(start, stop):
+        b = int(bins[feature, half.members[i]])
+        if edge < b < beyond:
+            beyond = b
+    unsplit = empty_left(inverses, sums, counts)
     n_near, n_left = 0, 0
     next_value = math.inf  # of the first row beyond both bins
     for i in range(start, stop):
-        b = bins[feature, half.members[i]]
+        row = half.members[i]
+        b = int(bins[feature, row])
         if b < edge:
             n_left += 1
+            sums[half.actions[i], LEFT] += half.outcomes[i]
+            counts[half.actions[i], LEFT] += 1
         elif b <= beyond:
-            keys[n_near] = columns[feature, half.members[i]]
+            keys[n_near] = columns[feature, row]
             places[n_near] = i - start
             n_near += 1
         else:
-            next_value = min(next_value, columns[feature, half.members[i]])
+            next_value = min(next_value, columns[feature, row])
     sort_pairs(keys, places, 0, n_near)
-    sums, counts, inverses = half.sums, half.counts, half.inverses
-    unsplit = empty_left(inverses, sums, counts)
-    for b in range(edge):
-        for action in range(sums.shape[0]):
-            sums[action, LEFT] += histogram[b, action, 0]
-            counts[action, LEFT] += int(histogram[b, action, 1])
+    tries[feature, GAIN] = -1.0
     for p in range(n_near):
-        sums[half.actions[start + places[p]], LEFT] += half.outcomes[start + places[p]]
-        counts[half.actions[start + places[p]], LEFT] += 1
+        i = start + places[p]
+        sums[half.actions[i], LEFT] += half.outcomes[i]
+        counts[half.actions[i], LEFT] += 1
         n_left += 1
-        value = keys[p]
         following = keys[p + 1] if p + 1 < n_near else next_value
-        if value == following or following <= low or value >= high:
+        if keys[p] == following or following <= low or keys[p] >= high:
             continue
         if n_left < least or stop - start - n_left < least:
             continue
-        total = 0.0
+        gain = -unsplit
         for action in range(sums.shape[0]):
             left, right = sums[action, LEFT], sums[action, ALL] - sums[action, LEFT]
-            total += left * left * inverses[counts[action, LEFT]]
-            total += right * right * inverses[counts[action, ALL] - counts[action, LEFT]]
-        if total - unsplit > tries[feature, GAIN]:
-            tries[feature, GAIN] = total - unsplit
-            tries[feature, BELOW] = value
+            gain += left * left * inverses[counts[action, LEFT]]
+            gain += right * right * inverses[counts[action, ALL] - counts[action, LEFT]]
+        if gain > tries[feature, GAIN]:
+            tries[feature, GAIN] = gain
+            tries[feature, BELOW] = keys[p]
             tries[feature, ABOVE] = following

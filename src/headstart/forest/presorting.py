@@ -42,10 +42,11 @@ def sort_node(
             tally[b] += 1
             keys[position] = columns[feature, row]
             lists[feature, position] = i - start
+        places = lists[feature]
         first = 0
         for b in range(tally.size - 1):
             if tally[b] > first + 1:
-                sort_pairs(keys, lists[feature], first, tally[b])
+                sort_pairs(keys, places, first, tally[b])
             first = tally[b]
         rank = 0
         for p in range(1, n):

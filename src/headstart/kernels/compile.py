@@ -50,7 +50,7 @@ def compiled(function: Callable[..., Any], *states: type, allocates: bool = True
 def _compiled(function: Callable[..., Any], states: tuple[type, ...], allocates: bool) -> Callable[..., Any]:
     files = {getattr(sys.modules[owner.__module__], "__file__", None) or "" for owner in (function, *states)}
     if not all(map(os.path.isfile, files)):  # typed at a prompt: nothing tells whether a kept copy is stale
-        return numba.njit(_nrt=allocates, **_OPTIONS)(function)  # type: ignore[no-any-return]
+        return numba.njit(_nrt=allocates, **_OPTIONS)(function)
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(_cache_folder(frozenset(files)))
     try:

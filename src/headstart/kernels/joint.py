@@ -33,27 +33,57 @@ _LATTICE = np.array([
     6815, 7831, 3301, 573, 125, 2725, 311, 6791, 2081,
 ])  # fmt: skip
 _SEED = np.array([0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0xD6E8FEB86659FD93], dtype=np.uint64)
-_TOLERANCE = 1e-5  # of the standard error over the shifts
+_TOLERANCE = 1e-4  # of the standard error over the shifts
 _RANK_TOLERANCE = 1e-10  # of a direction's standard deviation, against the largest
 _ROOT_HALF = math.sqrt(0.5)
 
 
 @kernel
-def _decompose(loadings: Any, out: Any) -> int:
-    """Rows b_a, without what all share, in the fewest directions: `out` (n, r), the widest first. Returns r.
+def _fill_spread(means: Any, out: Any) -> None:
+    """A number in [-1, 1] per action, those most likely to be the best farthest apart: 1, -1, 0, -1/2, 1/2, ..."""
+    order = np.argsort(-means)
+    for k in range(order.size):
+        value, digit, rest = 0.0, 0.5, k - 1
+        while rest > 0:  # van der Corput's sequence
+            value += digit * (rest % 2)
+            rest //= 2
+            digit *= 0.5
+        out[order[k]] = 1.0 if k == 0 else 2.0 * value - 1.0
 
-    Gram-Schmidt with the longest remainder first; `loadings` is used up.
+
+@kernel
+def _remove(loadings: Any, direction: Any, out: Any) -> None:
+    """Take the part along a unit vector out of each row; `out` gets how much that was."""
+    n, m = loadings.shape
+    for a in range(n):
+        along = 0.0
+        for j in range(m):
+            along += loadings[a, j] * direction[j]
+        out[a] = along
+        for j in range(m):
+            loadings[a, j] -= along * direction[j]
+
+
+@kernel
+def _decompose(means: Any, loadings: Any, out: Any) -> int:
+    """Rows b_a, without what all share, in the fewest orthogonal directions: `out` (r, n). Returns r.
+
+    The first direction is the line's. It tells the likely winners well apart, for where two actions have the
+    same slope their choice is a jump in what the lattice must integrate. Then Gram-Schmidt, the longest
+    remainder first. `loadings` is used up.
     """
     n, m = loadings.shape
+    spread, direction = np.empty(n), np.zeros(m)
+    _fill_spread(means, spread)
     for j in range(m):
         mean = 0.0
         for a in range(n):
             mean += loadings[a, j] / n
         for a in range(n):
             loadings[a, j] -= mean
-    direction = np.empty(m)
+            direction[j] += spread[a] * loadings[a, j]
     first = 0.0
-    for rank in range(out.shape[1]):
+    for rank in range(out.shape[0]):
         longest, square = 0, -1.0
         for a in range(n):
             length = 0.0
@@ -61,21 +91,20 @@ def _decompose(loadings: Any, out: Any) -> int:
                 length += loadings[a, j] * loadings[a, j]
             if length > square:
                 longest, square = a, length
-        norm = math.sqrt(square)
-        if rank == 0:
-            first = norm
-        if norm <= _RANK_TOLERANCE * first:
+        first = max(first, math.sqrt(square))
+        if math.sqrt(square) <= _RANK_TOLERANCE * first:
             return rank
+        norm = 0.0
         for j in range(m):
-            direction[j] = loadings[longest, j] / norm
-        for a in range(n):
-            along = 0.0
+            norm += direction[j] * direction[j]
+        if rank > 0 or math.sqrt(norm) <= _RANK_TOLERANCE * first:
+            norm = square
             for j in range(m):
-                along += loadings[a, j] * direction[j]
-            out[a, rank] = along
-            for j in range(m):
-                loadings[a, j] -= along * direction[j]
-    return out.shape[1]
+                direction[j] = loadings[longest, j]
+        for j in range(m):
+            direction[j] /= math.sqrt(norm)
+        _remove(loadings, direction, out[rank])
+    return out.shape[0]
 
 
 @kernel
@@ -139,12 +168,12 @@ def joint_probability_of_best(means: Any, loadings: Any, out: Any) -> None:
     """P(score of a is the largest), scores mu_a + b_a'zeta, into `out` (n,); `loadings` (n, m) is used up.
 
     Exact (to rounding) for two actions and wherever the differences have rank one; otherwise to a standard error
-    of 1e-5, or what 8 x 16,384 lattice points give. Deterministic: the same scores have the same chances.
+    of 1e-4, or what 8 x 16,384 lattice points give. Deterministic: the same scores have the same chances.
     """
     n = means.size
-    parts = np.zeros((n, max(1, min(n - 1, loadings.shape[1]))))
-    rank = _decompose(loadings, parts)
-    slopes = parts[:, 0].copy()
+    parts = np.zeros((max(1, min(n - 1, loadings.shape[1])), n))
+    rank = _decompose(means, loadings, parts)
+    slopes = parts[0]
     order = np.argsort(slopes)
     hull, corners = np.empty(n, dtype=np.int64), np.empty(n)
     out[:] = 0.0
@@ -166,10 +195,10 @@ def joint_probability_of_best(means: Any, loadings: Any, out: Any) -> None:
             for s in range(_N_SHIFTS):
                 _fill_point(i, n_points, shifts[s], words, zeta)
                 for a in range(n):
-                    level = means[a]
-                    for j in range(rest):
-                        level += parts[a, j + 1] * zeta[j]
-                    levels[a] = level
+                    levels[a] = means[a]
+                for j in range(rest):
+                    for a in range(n):
+                        levels[a] += parts[j + 1, a] * zeta[j]
                 _add_line(levels, slopes, order, hull, corners, sums[s])
         worst = 0.0
         for a in range(n):

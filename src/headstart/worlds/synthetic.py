@@ -22,8 +22,8 @@ from headstart.kernels import (
     kernel,
     record_context,
 )
-from headstart.kernels.arrays import copy_into
-from headstart.kernels.random import draw_category, draw_uniform
+from headstart.kernels.arrays import copy_into, total
+from headstart.kernels.random import draw_below, draw_category, draw_uniform
 from headstart.log import Log
 from headstart.randomness import as_words
 from headstart.worlds.drawn import DrawnWorld, freeze
@@ -38,6 +38,7 @@ class SyntheticState(NamedTuple):
     bases: NDArray[np.float64]  # (K,) b_a
     kind: int
     rho: float
+    chances: NDArray[np.float64]  # of action 0 in the log; empty: the softmax
     is_contextual: bool
     means: NDArray[np.float64]  # (K,) over the population
     visible: NDArray[np.int64]  # columns of the user that can be seen
@@ -68,20 +69,31 @@ def _mean(theta: Any, base: float, kind: int, user: Any, action: int) -> float:
 
 @kernel
 def _fill_policy(state: Any, user: Any, out: Any) -> None:
-    """Softmax over a of rho (f(x, a) - b_a)(b_a - b_(a+1 mod K))."""
+    """Softmax over a of rho (f(x, a) - b_a)(b_a - b_(a+1 mod K)); or what `chances` are on average."""
     n_actions = out.size
+    if state.chances.size:
+        _split(total(state.chances) / state.chances.size, out)
+        return
     theta, bases, kind, rho = state.theta, state.bases, state.kind, state.rho
     top = -np.inf
     for a in range(n_actions):
         step = bases[a] - bases[(a + 1) % n_actions]
         out[a] = rho * (_mean(theta, bases[a], kind, user, a) - bases[a]) * step
         top = max(top, out[a])
-    total = 0.0
+    norm = 0.0
     for a in range(n_actions):
         out[a] = math.exp(out[a] - top)
-        total += out[a]
+        norm += out[a]
     for a in range(n_actions):
-        out[a] /= total
+        out[a] /= norm
+
+
+@kernel
+def _split(chance: float, out: Any) -> None:
+    """Action 0 with this chance, the others with equal ones."""
+    out[0] = chance
+    for a in range(1, out.size):
+        out[a] = (1.0 - chance) / (out.size - 1)
 
 
 @kernel
@@ -133,7 +145,10 @@ def _fill_propensities(state: Any, context: Any, out: Any) -> None:
 def _draw_log(state: Any, contexts: Any, actions: Any, outcomes: Any, propensities: Any) -> None:
     for i in range(actions.size):
         _draw_full_user(state)
-        _fill_policy(state, state.user, propensities[i])
+        if state.chances.size:
+            _split(state.chances[draw_below(state.rng, state.chances.size)], propensities[i])
+        else:
+            _fill_policy(state, state.user, propensities[i])
         actions[i] = draw_category(state.rng, propensities[i])
         outcomes[i] = draw_outcome(state, actions[i])
         for j in range(state.visible.size):
@@ -163,6 +178,9 @@ class Synthetic:
     f(x, a), with phi = the a-th block of x (length n_features / n_actions), b_a = step * a:
     linear: phi'theta + b_a. sigmoid: s + b_a with s = 1 / (1 + exp(-phi'theta)).
     binary: success with chance s + (1 - s) b_a, clipped to [0, 1]. steps: mean of 1{theta_j > phi_j}, + b_a.
+
+    The log's policy is a softmax that prefers actions by f (rho, the paper's confounded log); with
+    `logged_chances`, each row draws action 0's chance from them and the other actions share the rest equally.
     """
 
     n_actions: int = 3
@@ -170,6 +188,7 @@ class Synthetic:
     n_log: int = 100
     outcome: OutcomeFunction = "linear"
     rho: float = -1.0
+    logged_chances: tuple[float, ...] = ()  # instead of the softmax: action 0's chance in a row is one of these
     step: float = 0.5
     n_hidden: int = 0  # columns, chosen at random in each draw, that neither log nor stream shows
     bias: float = 0.0  # added to the logged outcomes of action 0
@@ -187,6 +206,8 @@ class Synthetic:
             raise OptionError(f"n_hidden must be in 0..{self._d - 1}, got {self.n_hidden}")
         if self.outcome == "binary" and self.step < 0:
             raise OptionError(f"step must be at least 0 for a binary outcome, got {self.step}")
+        if not all(0.0 <= chance <= 1.0 for chance in self.logged_chances):
+            raise OptionError(f"logged_chances must be in [0, 1], got {self.logged_chances}")
         if self.n_log < 1:
             raise OptionError(f"n_log must be at least 1, got {self.n_log}")
 
@@ -206,6 +227,7 @@ class Synthetic:
             freeze(bases),
             _KINDS[self.outcome],
             float(self.rho),
+            freeze(np.array(self.logged_chances, dtype=np.float64)),
             self.is_contextual,
             freeze(self._means(theta, bases)),
             freeze(visible),

@@ -1,0 +1,198 @@
+"""Linear regression (OfflineEvaluator 4): a ridge model of the log, asked as long as it is surer than the plays."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from headstart import kernels
+from headstart.checks import check_action, check_context, check_number
+from headstart.errors import LogError, OptionError
+from headstart.evaluators.compiled import CompiledEvaluator
+from headstart.features import FeatureFunction, Features, check_features
+from headstart.kernels import get_outcome, implements, is_exhausted
+from headstart.kernels.linear import (
+    N_SCRATCH,
+    PHI,
+    WHITENED,
+    add_row,
+    dot,
+    factors_of,
+    fill_features,
+    new_factors,
+    padded,
+    whiten,
+)
+from headstart.log import Log
+
+_CHUNK = 1 << 16  # rows whose phi is held at once
+
+
+class LinearModelState(NamedTuple):
+    theta: NDArray[np.float64]  # (G, p) the log's ridge estimate
+    logged: NDArray[np.float64]  # (G, p, p) the factor of the inverse of Vhat = ridge I + the log's phi phi'
+    factors: NDArray[np.float64]  # (G, p, p) that of V = ridge I + the virtual plays'
+    groups: NDArray[np.int64]  # (K,) which theta and factors an action has
+    columns: NDArray[np.int64]  # (K or 1, m) phi's columns of x
+    weights: NDArray[np.float64]  # (K or 1, m)
+    scratch: NDArray[np.float64]  # (N_SCRATCH, p)
+    is_empty: bool  # the log says nothing of any direction
+
+
+@implements(get_outcome, LinearModelState)
+def _get_outcome(state: Any, context: Any, action: Any) -> Any:
+    group = state.groups[action]
+    fill_features(state, context, action)
+    phi, whitened = state.scratch[PHI], state.scratch[WHITENED]
+    known = whiten(state.logged[group], phi, whitened)
+    played = whiten(state.factors[group], phi, whitened)
+    # ||phi|| in the inverse of V + phi phi' is sqrt(played / (1 + played)) by Sherman and Morrison.
+    if not played / (1.0 + played) > known:
+        return math.nan
+    add_row(state.factors[group], state.scratch)
+    return dot(phi, state.theta[group])
+
+
+@implements(is_exhausted, LinearModelState)
+def _is_exhausted(state: Any) -> Any:
+    return state.is_empty
+
+
+class LinearModel(CompiledEvaluator):
+    """phi'theta of a ridge regression on the log, while ||phi|| in (V + phi phi')^-1 exceeds ||phi|| in Vhat^-1.
+
+    Vhat = ridge I + sum of phi phi' over the log's rows, theta = Vhat^-1 sum of y phi. V = ridge I + the same
+    over the virtual plays answered so far: the evaluator keeps its own. Unbiased as far as outcomes are linear in
+    phi and phi holds all confounders; propensities are not used. An action that a disjoint model has no rows of
+    is never answered for.
+
+    Parameters
+    ----------
+    log
+        Its contexts are what phi sees.
+    features
+        phi, by default `features.disjoint`: a regression per action (see LinUCB). It and `ridge` should be the
+        oracle's, for the rule compares the log's certainty with that of an oracle that has made these plays.
+    ridge
+        Vhat and V start at ridge times the identity.
+
+    Notes
+    -----
+    It ends: an answer needs phi'V^-1 phi > phi'phi / lambda with lambda the largest eigenvalue of Vhat, and by
+    the elliptical potential lemma (Abbasi-Yadkori et al. 2011) the sum of phi'phi over all answers is then
+    bounded. None for one context need not mean None for the next, so it is not exhausted until no context
+    whatever could be answered, which it does not look for: `is_exhausted` is True only for a log without
+    any information (all phi = 0). Cost O(m^2) an answer, memory O(m^2) per theta.
+    """
+
+    needs_context = True
+
+    def __init__(self, log: Log, features: Features | None = None, ridge: float = 1.0) -> None:
+        if log.n_features == 0:
+            raise LogError("LinearModel needs contexts and the log has none: give Log(..., contexts=...)")
+        phi = check_features(features, log.n_actions, log.n_features)
+        grams, moments = linear_sums(log, phi)
+        self._build(phi, grams, moments, ridge)
+        super().__init__(log, self._state)
+
+    @classmethod
+    def from_sums(
+        cls, features: Features, grams: ArrayLike, moments: ArrayLike, ridge: float = 1.0
+    ) -> LinearModel:
+        """The same evaluator from sums over the log alone, computed wherever the log lives.
+
+        Parameters
+        ----------
+        features
+            phi.
+        grams
+            Sums of phi phi', (K, m, m) if disjoint, else (1, m, m).
+        moments
+            Sums of y phi, (K, m) if disjoint, else (1, m).
+        ridge
+            As in the constructor.
+
+        Notes
+        -----
+        There are no rows to draw virtual users from: give WarmStart its `contexts`.
+        """
+        model = object.__new__(cls)
+        g, m = features.n_groups, features.length
+        gram_array, moment_array = np.array(grams, dtype=np.float64), np.array(moments, dtype=np.float64)
+        for name, array, shape in (("grams", gram_array, (g, m, m)), ("moments", moment_array, (g, m))):
+            if array.shape != shape or not np.isfinite(array).all():
+                raise OptionError(f"{name} must be finite, of shape {shape}, got shape {array.shape}")
+        model._build(features, gram_array, moment_array, ridge)
+        model.n_actions = features.n_actions
+        model.contexts = np.empty((0, features.n_features))
+        model.context_names = ()
+        model._get_outcome = None
+        return model
+
+    def _build(self, features: Features, grams: Any, moments: Any, ridge: float) -> None:
+        prior = check_number("ridge", ridge, low=1e-12)
+        g, m, p = features.n_groups, features.length, padded(features.length)
+        self.features = features
+        grams = (grams + grams.transpose(0, 2, 1)) / 2.0
+        try:
+            logged = factors_of(grams + prior * np.eye(m))
+        except np.linalg.LinAlgError:
+            raise LogError(
+                "the sums of phi phi' are not positive definite to working precision: scale the contexts"
+            ) from None
+        theta = np.zeros((g, p))
+        theta[:, :m] = (logged[:, :m, :m] @ (logged[:, :m, :m].transpose(0, 2, 1) @ moments[..., None]))[..., 0]
+        self._state = LinearModelState(
+            theta,
+            logged,
+            new_factors(g, m, prior),
+            features.groups.copy(),
+            features.columns.copy(),
+            features.weights.copy(),
+            np.zeros((N_SCRATCH, p)),
+            not grams.any(),
+        )
+
+    @property
+    def kernel_state(self) -> Any:
+        """The state for the compiled loops; None with a FeatureFunction, whose way is the plain loop."""
+        return self._state if self.features.function is None else None
+
+    @property
+    def theta(self) -> NDArray[np.float64]:
+        """The ridge estimate: (K, m) if disjoint, (1, m) if shared."""
+        return np.array(self._state.theta[:, : self.features.length])
+
+    def get_outcome(self, context: ArrayLike | None, action: int) -> float | None:
+        """The predicted outcome, or None where the plays already answered say as much as the log."""
+        index = check_action(action, self.n_actions)
+        if isinstance(self.features, FeatureFunction):
+            seen = self.features.expand(context, [index])
+        else:
+            seen = check_context(context, self.features.n_features)
+        if self._get_outcome is None:
+            self._get_outcome = kernels.entry(_answer, self._state, seen, index, allocates=False)
+        outcome: float = self._get_outcome(self._state, seen, index)
+        return None if math.isnan(outcome) else outcome
+
+
+def _answer(state: Any, context: Any, action: Any) -> Any:
+    return get_outcome(state, context, action)
+
+
+def linear_sums(log: Log, features: Features) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The sums that `from_sums` takes: of phi phi', (G, m, m), and of y phi, (G, m). O(n m^2)."""
+    g, m = features.n_groups, features.length
+    grams, moments = np.zeros((g, m, m)), np.zeros((g, m))
+    for start in range(0, len(log), _CHUNK):
+        part = slice(start, start + _CHUNK)
+        actions, outcomes = log.actions[part], log.outcomes[part]
+        phi = features.rows(log.contexts[part], actions)
+        for group in range(g):
+            rows = actions == group if features.is_disjoint else slice(None)
+            grams[group] += phi[rows].T @ phi[rows]
+            moments[group] += phi[rows].T @ outcomes[rows]
+    return grams, moments

@@ -1,0 +1,58 @@
+"""What the documents say is true: snippets run, commands exist, links lead somewhere."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = sorted(ROOT.glob("*.md")) + sorted((ROOT / "docs").glob("**/*.md"))
+SNIPPETS = [
+    (path.relative_to(ROOT), number, code)
+    for path in DOCUMENTS
+    if path.name not in ("ARCHITECTURE.md", "METHODS.md")  # theirs are signatures, not programs
+    for number, code in enumerate(re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL))
+]
+
+
+@pytest.mark.parametrize(("path", "number", "code"), SNIPPETS, ids=[f"{p}-{n}" for p, n, _ in SNIPPETS])
+def test_snippet_runs(path, number, code, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, cwd=tmp_path, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_readme_has_snippets():
+    assert sum(path.name == "README.md" for path, _, _ in SNIPPETS) >= 2
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=[p.name for p in DOCUMENTS])
+def test_links_lead_to_files(path):
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", path.read_text()):
+        if "://" not in target:
+            assert (path.parent / target).exists(), target
+
+
+def test_commands_in_the_readme_exist():
+    """Every `headstart ...` line names a command and an experiment that are there."""
+    from headstart.experiments import all_experiments
+
+    for line in re.findall(r"^\$ headstart (.*)$", (ROOT / "README.md").read_text(), re.MULTILINE):
+        command, *rest = line.split()
+        done = subprocess.run(
+            [sys.executable, "-m", "headstart.cli", command, "--help"], capture_output=True, timeout=60
+        )
+        assert done.returncode == 0, line
+        if command == "reproduce" and rest and not rest[0].startswith("-"):
+            assert rest[0] in all_experiments(), line
+
+
+def test_every_public_name_stands_in_methods_or_architecture():
+    import headstart as hs
+
+    text = (ROOT / "METHODS.md").read_text() + (ROOT / "ARCHITECTURE.md").read_text()
+    missing = [name for name in hs.__all__ if name not in text and not name.islower()]
+    assert missing == []

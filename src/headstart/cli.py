@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -136,28 +136,68 @@ def _print_moral(results: list[Any], intro: Any) -> None:
 
 @app.command()
 def reproduce(
-    name: Annotated[str, typer.Argument(help="An experiment; --list shows them.")] = "",
+    name: Annotated[str, typer.Argument(help="An experiment, or [bold]all[/bold]; --list shows them.")] = "",
     runs: Annotated[int | None, typer.Option(help="Runs per series; by default the paper's number.", min=1)] = None,
     seed: Seed = 1,
     jobs: Jobs = _CORES,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, nothing else.")] = False,
     figure: Annotated[Path | None, typer.Option(help="Also draw the curves here (.png or .svg).")] = None,
+    folder: Annotated[
+        Path | None, typer.Option("--out", help="A folder for JSON lines, figures and a page; may be taken up again.")
+    ] = None,
     is_list: Annotated[bool, typer.Option("--list", help="List the experiments and stop.")] = False,
 ) -> None:
-    """Run one of the paper's experiments and print regret with standard errors."""
-    from headstart.experiments import all_experiments, count_steps, get_experiment, run_experiment
-    from headstart.experiments.figures import draw_curves, label_of
+    """Run the paper's experiments and print regret with standard errors.
+
+    [dim]headstart reproduce ucb-ipsw --runs 4000[/dim] prints one;
+    [dim]headstart reproduce all --out results[/dim] writes them all, and goes on where it was interrupted.
+    """
+    from headstart.experiments import all_experiments, get_experiment
 
     if is_list or not name:
-        table = Table("name", "shows", "paper", box=None, pad_edge=False)
-        for experiment in all_experiments().values():
-            table.add_row(f"[bold]{experiment.name}[/bold]", experiment.shows, experiment.source)
-        out.print(table)
+        _print_experiments(all_experiments().values())
         return
-    experiment = get_experiment(name)
+    chosen = list(all_experiments().values()) if name == "all" else [get_experiment(name)]
+    if folder is not None:
+        _write_report(chosen, folder, runs, seed, jobs)
+        return
     if figure is not None:
         _check_writable(figure)
-    n = experiment.runs if runs is None else runs
+        if len(chosen) > 1:
+            raise typer.BadParameter("--figure is for one experiment; for all of them give --out FOLDER")
+    for experiment in chosen:
+        _run_and_print(experiment, runs, seed, jobs, as_json=as_json, figure=figure)
+
+
+def _print_experiments(experiments: Iterable[Any]) -> None:
+    table = Table("name", "shows", "paper", box=None, pad_edge=False)
+    for experiment in experiments:
+        table.add_row(f"[bold]{experiment.name}[/bold]", experiment.shows, experiment.source)
+    out.print(table)
+
+
+def _write_report(experiments: list[Any], folder: Path, runs: int | None, seed: int, jobs: int) -> None:
+    from headstart.experiments import all_experiments, count_steps
+    from headstart.experiments.report import Report
+
+    report = Report(folder, seed=seed, runs=runs)
+    for experiment in experiments:
+        if report.is_finished(experiment):
+            out.print(f"{experiment.name}: finished before, kept")
+            continue
+        with _progress(experiment.name, count_steps(experiment, runs or experiment.runs)) as advance:
+            report.add(experiment, jobs, advance)
+        out.print(f"{experiment.name}: done")
+    out.print(f"The page is [bold]{report.write_page(all_experiments().values())}[/bold].")
+
+
+def _run_and_print(
+    experiment: Any, runs: int | None, seed: int, jobs: int, *, as_json: bool, figure: Path | None
+) -> None:
+    from headstart.experiments import count_steps, run_experiment
+    from headstart.experiments.figures import draw_figure, label_of
+
+    n = runs or experiment.runs
     results = []
     with _progress(experiment.name, count_steps(experiment, n)) as advance:
         for result in run_experiment(experiment, runs=n, seed=seed, n_jobs=jobs, progress=advance):
@@ -166,7 +206,7 @@ def reproduce(
                 sys.stdout.write(json.dumps(result.as_row()) + "\n")
                 sys.stdout.flush()
     if figure is not None:
-        draw_curves(results, experiment.shows, figure)
+        draw_figure(experiment, results, figure)
     if as_json:
         return
     table = Table(title=f"{experiment.name}: {experiment.shows}")
@@ -180,7 +220,10 @@ def reproduce(
         )
     out.print(table)
     rounds = int(results[0].curve.rounds[-1])
-    out.print(f"[dim]{n} runs of {rounds:,} rounds. The paper ({experiment.source}): {experiment.claim}[/dim]")
+    out.print(
+        f"[dim]{n} runs of {rounds:,} rounds. The paper ({experiment.source}): {experiment.claim}\n"
+        f"Here: {experiment.reading}[/dim]"
+    )
 
 
 @contextmanager

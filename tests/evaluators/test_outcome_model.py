@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, PoissonRegressor, Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import SVR
@@ -16,7 +17,8 @@ from headstart.errors import ActionError, ContextError
 def counted(n: int = 60, n_actions: int = 2) -> hs.Log:
     rng = np.random.default_rng(0)
     x = rng.standard_normal((n, 2))
-    return hs.Log(np.arange(n) % n_actions, rng.poisson(np.exp(1 + 0.3 * x[:, 0])).astype(float), x, n_actions=n_actions)
+    outcomes = rng.poisson(np.exp(1 + 0.3 * x[:, 0])).astype(float)
+    return hs.Log(np.arange(n) % n_actions, outcomes, x, n_actions=n_actions)
 
 
 def test_least_squares_by_hand():
@@ -45,7 +47,8 @@ def test_an_answer_is_the_estimator_s_prediction(estimator, is_linear: bool):
     evaluator = hs.OutcomeModel(log, estimator)
     assert (evaluator.kernel_state is not None) == is_linear
     for a in range(2):
-        model = type(estimator)(**estimator.get_params()).fit(log.contexts[log.actions == a], log.outcomes[log.actions == a])
+        rows = log.take(log.actions == a)
+        model = clone(estimator).fit(rows.contexts, rows.outcomes)
         for context in ([0.5, -0.5], [3.0, 1.0]):
             assert evaluator.get_outcome(context, a) == pytest.approx(model.predict([context])[0], rel=1e-9)
 

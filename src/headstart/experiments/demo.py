@@ -11,7 +11,7 @@ import numpy as np
 from headstart.evaluators import HistoricalAverage, IPSWeighting
 from headstart.experiments import intro
 from headstart.experiments.experiment import Result, run_experiment
-from headstart.experiments.figures import draw_curves
+from headstart.experiments.figures import draw_figure
 from headstart.log import Log
 from headstart.oracles import UCB
 from headstart.warmstart import WarmStart
@@ -65,7 +65,7 @@ def run_strategies(runs: int, seed: int, n_jobs: int, progress: Callable[[int], 
 
 def draw_demo(results: list[Result], path: Path) -> None:
     """The regret of every strategy over the 10,000 users."""
-    draw_curves(results, "Where to place the ad? Regret of each strategy", path)
+    draw_figure(intro.EXPERIMENT, results, path)
 
 
 def table_rows(results: list[Result]) -> Iterator[dict[str, Any]]:

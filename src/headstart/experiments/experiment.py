@@ -27,8 +27,10 @@ class Experiment:
     shows: str  # one line, for --list
     source: str  # where in the paper
     claim: str  # what the paper says of it
+    reading: str  # what was found here, in a line or two
     runs: int  # the paper's number of runs
     cases: Callable[[], Sequence[Case]]
+    panels: tuple[str, ...] = ()  # the settings that get a panel of their own in the figure
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ EXPERIMENT = Experiment(
     shows="Exact matching finds almost no match among continuous contexts (K = 2)",
     source="Exp1, Figure 4",
     claim="Exact matching does not reduce the regret of UCB: contexts hardly ever match exactly.",
+    reading="Agrees: exact matching of continuous contexts changes nothing, each row matches only itself.",
     runs=500,
     cases=_cases,
 )

@@ -17,6 +17,7 @@ EXPERIMENT = Experiment(
     shows="UCB + inverse propensity weighting beats each half alone (K = 3)",
     source="Exp1, Figure 6",
     claim="Offline+online has the smallest regret: 8.7 against 30.5 online and 31.0 offline.",
+    reading="Agrees: the warm start has less than a third of the regret of either half.",
     runs=500,
     cases=_cases,
 )

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from headstart.forest.histograms import find_gap, scan_bins, total_node
+from headstart.forest.histograms import BinRoom, find_gap, scan_bins, total_node
 from headstart.forest.presorting import PLACE, Items
 from headstart.forest.regularity import EstimateHalf, is_regular, regular_interval
 from headstart.forest.sampling import Limits, Rows, draw_front, draw_n_features, least_share
@@ -40,15 +40,13 @@ class Trial(NamedTuple):
     features: Integers  # (d,) all features, those tried first
     tries: Floats  # (d, 6) see `splitting`
     lists: Items  # (d, n_sorted) see `presorting`
-    histogram: Floats  # (n_bins, K, 2)
-    keys: Floats  # (n_split,)
-    places: Items  # (n_split,)
+    room: BinRoom
 
 
 class Node(NamedTuple):
     """A node on its way to be split: one stretch of each half."""
 
-    index: int
+    number: int  # in the block's array of nodes
     split_start: int
     split_stop: int
     estimate_start: int
@@ -85,7 +83,7 @@ def choose_split(
             tries[features[i], HIGH] = high
         if base < 0:
             for i in range(i_first, i_stop):
-                scan_bins(rows.bins, rows.edges, half, trial.histogram, start, stop, least, features[i], tries)
+                scan_bins(rows.bins, rows.edges, half, trial.room.histogram, start, stop, least, features[i], tries)
         else:
             first, last = start - base + least - 1, stop - base - least - 1
             if low > -math.inf:
@@ -111,7 +109,8 @@ def choose_split(
             low, high = -math.inf, math.inf
             continue
         if base < 0:
-            find_gap(rows.columns, rows.bins, half, trial.keys, trial.places, start, stop, least, feature, tries)
+            find_gap(rows.columns, rows.bins, half, trial.room.keys, trial.room.places, start, stop, least,
+                     feature, tries)  # fmt: skip
         threshold = threshold_of(rows.columns, half.members, trial.lists, tries, feature, base)
         if tries[feature, LOW] > -math.inf or is_regular(
             rows.columns, rows.actions, estimate.members, estimate.shares, node.estimate_start,

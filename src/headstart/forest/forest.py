@@ -2,57 +2,161 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from headstart.forest.binning import bin_columns, quantile_edges
-from headstart.forest.growing import Block, grow_block
-from headstart.forest.leaves import leaf_means
+from headstart.errors import HeadstartError, LogError, OptionError
+from headstart.forest.checking import check_context, check_contexts, check_rows
+from headstart.forest.leaves import add_rows, leaves_of
 from headstart.forest.options import ForestOptions
-from headstart.forest.predicting import predict_rows
-from headstart.forest.sampling import Limits, Rows
-from headstart.forest.tree import NODE, ForestArrays
-from headstart.kernels.compile import compiled
+from headstart.forest.planting import in_threads, plant
+from headstart.forest.predicting import group_variance, predict_context, predict_rows, spread_rows
+from headstart.forest.tree import Floats, ForestArrays
+from headstart.kernels.compile import compiled, entry
+
+_ROWS_AT_ONCE = 1024  # contexts that stay in cache while tree after tree looks at them
 
 
 class HonestForest:
-    def __init__(self, options=ForestOptions(), *, seed, n_threads=1):
-        self.options=options; self.seed=seed; self.n_threads=n_threads
-        self.n_sorted = 1024
-    def fit(self, contexts, actions, outcomes, n_actions):
-        contexts = np.ascontiguousarray(contexts, float)
-        n, d = contexts.shape
-        o = self.options
-        columns = np.ascontiguousarray(contexts.T)
-        edges = quantile_edges(columns, o.n_bins)
-        rows = Rows(columns, bin_columns(columns, edges), edges, np.asarray(actions, np.int64), np.asarray(outcomes, float))
-        limits = Limits(n_actions, o.n_group_rows(n), o.n_tree_rows(n), o.n_split_rows(n), o.group_size, o.min_leaf, o.min_node, o.alpha, o.mean_features(d), self.n_sorted)
-        n_groups = o.n_trees // o.group_size
-        words = np.random.SeedSequence(self.seed).generate_state(4 * n_groups, np.uint64).reshape(n_groups, 4)
-        s = limits.n_tree
-        step = max(1, 2**15 // s)
-        def work(g):
-            w = words[g:g+step]
-            nt = len(w) * o.group_size
-            leaves = nt * max(1, min(limits.n_split, s - limits.n_split))
-            block = Block(np.empty(2*leaves, NODE), np.empty((leaves, n_actions)), np.empty((leaves, n_actions)), np.empty(nt, np.int64), np.empty(nt+1, np.int64))
-            a, b = compiled(grow_block)(w, rows, limits, block)
-            return Block(block.nodes[:a].copy(), block.sums[:b].copy(), block.counts[:b].copy(), block.roots, block.leaf_starts)
-        with ThreadPoolExecutor(self.n_threads) as pool:
-            blocks = list(pool.map(work, range(0, n_groups, step)))
-        no = nl = 0
-        roots = []; starts=[]
-        for b in blocks:
-            b.nodes["child"] += np.where(b.nodes["feature"] < 0, nl, no).astype(np.int32)
-            roots.append(b.roots + no); starts.append(b.leaf_starts[:-1] + nl)
-            no += len(b.nodes); nl += len(b.sums)
-        starts.append(np.array([nl]))
-        sums = np.concatenate([b.sums for b in blocks]); counts=np.concatenate([b.counts for b in blocks])
-        self.arrays = ForestArrays(np.concatenate([b.nodes for b in blocks]), np.concatenate(roots), np.concatenate(starts), sums, counts, leaf_means(sums, counts))
+    """E[outcome | context, action] for every action, by trees that place splits and estimate on separate rows.
+
+    Each tree draws a subsample without replacement and cuts it in two: J places the splits, I estimates
+    the leaves (Definition 1b). Every split leaves at least a share alpha of I's node, and m rows of I of
+    each action, on both sides (Definition 2b). The estimate for an action is the mean over trees of the
+    mean outcome of the action's rows of I in the context's leaf.
+
+    Parameters
+    ----------
+    options : ForestOptions, optional
+    seed : int
+        The same seed, options and rows give the same bits, whatever the number of threads.
+    n_threads : int
+
+    Notes
+    -----
+    The estimate is causal only if the contexts hold every confounder of action and outcome. An action of
+    which no tree has a row of I in the context's leaf is predicted NaN: the log has no answer.
+    """
+
+    def __init__(self, options: ForestOptions | None = None, *, seed: int, n_threads: int = 1) -> None:
+        if n_threads < 1:
+            raise OptionError(f"n_threads must be at least 1, got {n_threads}")
+        self.options = ForestOptions() if options is None else options
+        self.seed = seed
+        self.n_threads = n_threads
+        self._arrays: ForestArrays | None = None
+        self._n_features = 0
+        self._predict_context: Callable[..., Any] | None = None
+
+    @property
+    def arrays(self) -> ForestArrays:
+        """The grown trees, for kernels (`find_leaf`, `predict_context`)."""
+        if self._arrays is None:
+            raise LogError("the forest must be fitted first: call fit(contexts, actions, outcomes, n_actions)")
+        return self._arrays
+
+    @property
+    def n_actions(self) -> int:
+        """K."""
+        return int(self.arrays.means.shape[1])
+
+    @property
+    def n_features(self) -> int:
+        """d, the length of a context."""
+        return self._n_features
+
+    def fit(self, contexts: ArrayLike, actions: ArrayLike, outcomes: ArrayLike, n_actions: int) -> HonestForest:
+        """Grow the trees anew.
+
+        Parameters
+        ----------
+        contexts : (n, d) finite numbers, n and d at least 1
+        actions : (n,) whole numbers in 0..n_actions - 1
+        outcomes : (n,) finite numbers
+        n_actions : int
+            K; an action may be absent from the rows, and is then predicted NaN.
+        """
+        x, a, y = check_rows(contexts, actions, outcomes, n_actions)
+        self._arrays = plant(x, a, y, n_actions, self.options, self.seed, self.n_threads)
+        self._n_features = x.shape[1]
         return self
-    def predict(self, contexts):
-        contexts = np.ascontiguousarray(contexts, float)
-        out = np.empty((len(contexts), self.arrays.means.shape[1]))
-        compiled(predict_rows)(self.arrays, contexts, 0, len(contexts), out)
+
+    def predict(self, contexts: ArrayLike) -> Floats:
+        """(n, K) for contexts (n, d): the estimated outcome of each action; NaN where the log has no answer."""
+        arrays = self.arrays
+        x = check_contexts(contexts, self.n_features)
+        out = np.empty((x.shape[0], self.n_actions))
+        run = compiled(predict_rows, ForestArrays)
+        self._by_rows(lambda start, stop: run(arrays, x, start, stop, out), x.shape[0])
         return out
+
+    def predict_one(self, context: ArrayLike) -> Floats:
+        """(K,) for one context (d,): as `predict`, without its overhead."""
+        arrays = self.arrays
+        x = check_context(context, self.n_features)
+        out = np.empty(self.n_actions)
+        if self._predict_context is None:
+            self._predict_context = entry(predict_context, arrays, x, out)
+        self._predict_context(arrays, x, out)
+        return out
+
+    def predict_variance(self, contexts: ArrayLike) -> Floats:
+        """(n, K) the sampling variance of `predict`, from the spread of the groups of trees.
+
+        NaN where fewer than two groups speak for the action. It leaves out the forest's bias, and it holds
+        for the forest as fitted: rows added later change the estimate but hardly its variance.
+        """
+        arrays, group_size = self.arrays, self.options.group_size
+        if group_size == 1:
+            raise OptionError("group_size must be at least 2 for a variance, got 1")
+        x = check_contexts(contexts, self.n_features)
+        spread = np.empty((3, x.shape[0], self.n_actions))
+        run = compiled(spread_rows, ForestArrays)
+        self._by_rows(lambda start, stop: run(arrays, x, start, stop, group_size, spread), x.shape[0])
+        return group_variance(spread[0], spread[1], spread[2], group_size)
+
+    def leaf_of(self, contexts: ArrayLike) -> NDArray[np.int32]:
+        """(n_trees, n) the leaf of each context in each tree; leaves are numbered through all trees."""
+        arrays = self.arrays
+        x = check_contexts(contexts, self.n_features)
+        out = np.empty((arrays.roots.size, x.shape[0]), dtype=np.int32)
+        run = compiled(leaves_of, ForestArrays)
+        self._by_rows(lambda start, stop: run(arrays, x, start, stop, out), x.shape[0])
+        return out
+
+    def add(self, contexts: ArrayLike, actions: ArrayLike, outcomes: ArrayLike) -> None:
+        """Add rows to the leaves of every tree; no split moves, so the trees stay honest."""
+        x, a, y = check_rows(contexts, actions, outcomes, self.n_actions)
+        x = check_contexts(x, self.n_features)
+        compiled(add_rows, ForestArrays)(self.arrays, x, a, y)
+
+    def save(self, path: str | Path) -> None:
+        """Write the forest to one .npz file, without pickle."""
+        about = {"format": 1, "seed": self.seed, "n_features": self.n_features, "options": asdict(self.options)}
+        with open(path, "wb") as file:
+            np.savez(file, about=np.array(json.dumps(about)), **self.arrays._asdict())
+
+    @classmethod
+    def load(cls, path: str | Path, *, n_threads: int = 1) -> HonestForest:
+        """The forest that `save` wrote."""
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                about = json.loads(str(file["about"]))
+                arrays = ForestArrays(*(file[name] for name in ForestArrays._fields))
+        except (KeyError, ValueError) as cause:
+            raise HeadstartError(f"{path} must be a forest written by HonestForest.save: {cause}") from cause
+        forest = cls(ForestOptions(**about["options"]), seed=about["seed"], n_threads=n_threads)
+        forest._arrays = arrays
+        forest._n_features = about["n_features"]
+        return forest
+
+    def _by_rows(self, task: Callable[[int, int], None], n: int) -> None:
+        in_threads(
+            lambda start: task(start, min(start + _ROWS_AT_ONCE, n)), range(0, n, _ROWS_AT_ONCE), self.n_threads
+        )

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstart.forest.choosing import Node, Trial, choose_split
-from headstart.forest.presorting import mark_right, part_lists, sort_node
+from headstart.forest.histograms import BinRoom
+from headstart.forest.presorting import SortRoom, mark_right, part_lists, sort_node
 from headstart.forest.regularity import FOUND, REQUIRED, EstimateHalf, has_room
 from headstart.forest.sampling import Limits, Rows, draw_front
 from headstart.forest.splitting import ALL, SplitHalf
@@ -34,12 +35,10 @@ class Desk(NamedTuple):
     half: SplitHalf
     estimate: EstimateHalf
     trial: Trial
-    is_right: NDArray[np.uint8]  # (n_sorted,) by place
-    spare: NDArray[np.uint32]  # (n_sorted,)
+    sort_room: SortRoom
     spare_rows: Integers  # (n_tree,)
     spare_actions: Integers  # (n_tree,)
     spare_outcomes: Floats  # (n_tree,)
-    tally: Integers  # (n_bins + 1,)
     stack: Integers  # (n_tree + 2, 6) nodes still to be split
 
 
@@ -57,14 +56,12 @@ def make_desk(rows: Rows, limits: Limits) -> Desk:
     )  # fmt: skip
     estimate = EstimateHalf(np.empty(n_estimate, np.int64), np.empty((k, 2), np.int64), np.empty(n_estimate))
     n_sorted = min(limits.n_sorted, n_split)
-    trial = Trial(
-        np.empty(d, np.int64), np.empty((d, 6)), np.empty((d, n_sorted), np.uint32),
-        np.empty((n_bins, k, 2)), np.empty(n_split), np.empty(n_split, np.uint32),
-    )  # fmt: skip
+    bin_room = BinRoom(np.empty((n_bins, k, 2)), np.empty(n_split), np.empty(n_split, np.uint32))
+    trial = Trial(np.empty(d, np.int64), np.empty((d, 6)), np.empty((d, n_sorted), np.uint32), bin_room)
+    sort_room = SortRoom(np.empty(n_bins + 1, np.int64), np.empty(n_sorted, np.uint8), np.empty(n_sorted, np.uint32))
     return Desk(
-        np.empty(n, np.int64), half, estimate, trial, np.empty(n_sorted, np.uint8),
-        np.empty(n_sorted, np.uint32), np.empty(limits.n_tree, np.int64), np.empty(limits.n_tree, np.int64),
-        np.empty(limits.n_tree), np.empty(n_bins + 1, np.int64), np.empty((limits.n_tree + 2, 6), np.int64),
+        np.empty(n, np.int64), half, estimate, trial, sort_room, np.empty(limits.n_tree, np.int64),
+        np.empty(limits.n_tree, np.int64), np.empty(limits.n_tree), np.empty((limits.n_tree + 2, 6), np.int64),
     )  # fmt: skip
 
 
@@ -109,24 +106,26 @@ def grow_tree(
         ):
             if base < 0 and stop - start <= trial.lists.shape[1]:
                 base = start
-                sort_node(rows.columns, rows.bins, half.members, start, stop, trial.keys, desk.tally, trial.lists)
-                node = Node(node.index, start, stop, node.estimate_start, node.estimate_stop, base)
+                sort_node(rows.columns, rows.bins, half.members, start, stop, trial.room.keys,
+                          desk.sort_room.tally, trial.lists)  # fmt: skip
+                node = Node(node.number, start, stop, node.estimate_start, node.estimate_stop, base)
             feature, threshold = choose_split(words, rows, limits, half, estimate, trial, node, least_gain)
         if feature == LEAF:
             n_leaves = settle(rows.actions, rows.outcomes, estimate.members, node, n_leaves, block.nodes,
                               block.sums, block.counts)  # fmt: skip
             continue
-        block.nodes[node.index]["feature"] = feature
-        block.nodes[node.index]["threshold"] = threshold
-        block.nodes[node.index]["child"] = n_nodes
+        block.nodes[node.number]["feature"] = feature
+        block.nodes[node.number]["threshold"] = threshold
+        block.nodes[node.number]["child"] = n_nodes
         if base < 0:
             middle = part_members(rows.columns, half.members, half.actions, half.outcomes, start, stop, feature,
                                   threshold, desk.spare_rows, desk.spare_actions, desk.spare_outcomes)  # fmt: skip
         else:
             middle = start + mark_right(rows.columns, half.members, trial.lists, start, stop, base, feature,
-                                        threshold, desk.is_right)  # fmt: skip
+                                        threshold, desk.sort_room.is_right)  # fmt: skip
             if max(middle - start, stop - middle) > limits.min_node:
-                part_lists(trial.lists, start - base, stop - base, feature, desk.is_right, desk.spare)
+                part_lists(trial.lists, start - base, stop - base, feature, desk.sort_room.is_right,
+                           desk.sort_room.spare)  # fmt: skip
         estimate_middle = part_estimate(rows.columns, estimate.members, node.estimate_start, node.estimate_stop,
                                         feature, threshold, desk.spare_rows)  # fmt: skip
         # The left child is taken up next; the right one's stretch of the lists waits untouched.
@@ -218,9 +217,9 @@ def settle(
     nodes: NDArray[np.void], sums: Floats, counts: Floats,
 ) -> int:  # fmt: skip
     """Make the node a leaf and sum up its rows of I; the number of leaves after it."""
-    nodes[node.index]["feature"] = LEAF
-    nodes[node.index]["threshold"] = 0.0
-    nodes[node.index]["child"] = leaf
+    nodes[node.number]["feature"] = LEAF
+    nodes[node.number]["threshold"] = 0.0
+    nodes[node.number]["child"] = leaf
     for action in range(sums.shape[1]):
         sums[leaf, action] = 0.0
         counts[leaf, action] = 0.0
@@ -234,7 +233,7 @@ def settle(
 @kernel
 def push(stack: Integers, position: int, node: Node) -> None:
     """Lay a node on the stack."""
-    stack[position, 0] = node.index
+    stack[position, 0] = node.number
     stack[position, 1] = node.split_start
     stack[position, 2] = node.split_stop
     stack[position, 3] = node.estimate_start

@@ -7,11 +7,20 @@ the bins on both sides of that edge, since a jump of the outcome lies anywhere i
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from headstart.forest.presorting import Bytes, Items, sort_pairs
 from headstart.forest.splitting import ABOVE, ALL, BELOW, CUT, GAIN, HIGH, LEFT, LOW, SplitHalf, empty_left
 from headstart.forest.tree import Floats, Integers
 from headstart.kernels.compile import kernel
+
+
+class BinRoom(NamedTuple):
+    """Room to look at one feature of a large node in."""
+
+    histogram: Floats  # (n_bins, K, 2) sum and count
+    keys: Floats  # (n_split,)
+    places: Items  # (n_split,)
 
 
 @kernel

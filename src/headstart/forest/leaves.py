@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from headstart.forest.tree import Floats, ForestArrays, Integers, find_leaf
+from headstart.forest.tree import Floats, ForestArrays, Integers, find_row_leaf
 from headstart.kernels.compile import kernel
 
 
@@ -16,7 +16,7 @@ def add_rows(arrays: ForestArrays, contexts: Floats, actions: Integers, outcomes
     """Let each row fall into its leaf of every tree; the splits stay where they are."""
     for tree in range(arrays.roots.size):
         for row in range(outcomes.size):
-            leaf = find_leaf(arrays, tree, contexts[row])
+            leaf = find_row_leaf(arrays.nodes, arrays.roots[tree], contexts, row)
             action = actions[row]
             arrays.sums[leaf, action] += outcomes[row]
             arrays.counts[leaf, action] += 1.0
@@ -28,7 +28,7 @@ def leaves_of(arrays: ForestArrays, contexts: Floats, start: int, stop: int, out
     """Write into out[:, start:stop] the leaf of each of these rows in each tree."""
     for tree in range(arrays.roots.size):
         for row in range(start, stop):
-            out[tree, row] = find_leaf(arrays, tree, contexts[row])
+            out[tree, row] = find_row_leaf(arrays.nodes, arrays.roots[tree], contexts, row)
 
 
 def leaf_means(sums: Floats, counts: Floats) -> Floats:

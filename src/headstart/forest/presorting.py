@@ -8,6 +8,8 @@ a walk along the list reads one array, and equal values show as equal ranks.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,6 +22,14 @@ Items = NDArray[np.uint32]
 MOST_SORTED = 1 << 15  # places and ranks must fit into 16 bits
 PLACE = np.uint32(0xFFFF)
 RANK_SHIFT = np.uint32(16)
+
+
+class SortRoom(NamedTuple):
+    """Room to sort a node and to part its lists in."""
+
+    tally: Integers  # (n_bins + 1,)
+    is_right: Bytes  # (n_sorted,) by place
+    spare: Items  # (n_sorted,)
 
 
 @kernel
@@ -98,7 +108,7 @@ def part_lists(lists: Items, start: int, stop: int, feature: int, is_right: Byte
         n_left, n_right = start, 0
         for p in range(start, stop):
             item = lists[other, p]
-            right = np.int64(is_right[item & PLACE])
+            right = int(is_right[item & PLACE])
             # Both writes, one of which counts: a branch would be wrong every other time.
             lists[other, n_left] = item
             spare[n_right] = item

@@ -188,11 +188,11 @@ class Synthetic:
     n_log: int = 100
     outcome: OutcomeFunction = "linear"
     rho: float = -1.0
-    logged_chances: tuple[float, ...] = ()  # instead of the softmax: action 0's chance in a row is one of these
     step: float = 0.5
     n_hidden: int = 0  # columns, chosen at random in each draw, that neither log nor stream shows
     bias: float = 0.0  # added to the logged outcomes of action 0
     is_contextual: bool = False  # regret against the best action for each user instead of for all
+    logged_chances: tuple[float, ...] = ()  # instead of the softmax: action 0's chance in a row is one of these
 
     def __post_init__(self) -> None:
         width, rest = divmod(self._d, self.n_actions)

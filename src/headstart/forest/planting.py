@@ -1,0 +1,103 @@
+"""From rows to a forest: blocks of trees grown in threads and joined into one set of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headstart.forest.binning import bin_columns, quantile_edges
+from headstart.forest.choosing import Trial
+from headstart.forest.growing import Block, grow_block
+from headstart.forest.histograms import BinRoom
+from headstart.forest.leaves import leaf_means
+from headstart.forest.options import ForestOptions
+from headstart.forest.presorting import MOST_SORTED, SortRoom
+from headstart.forest.regularity import EstimateHalf
+from headstart.forest.sampling import Limits, Rows
+from headstart.forest.splitting import SplitHalf
+from headstart.forest.tree import NODE, Floats, ForestArrays, Integers
+from headstart.kernels.compile import compiled
+
+T = TypeVar("T")
+
+# One class of every file that grow_block is composed of: the cache on disk is keyed by their sources.
+_PARTS = (Block, Trial, BinRoom, SortRoom, EstimateHalf, Rows, SplitHalf, ForestArrays)
+
+
+def plant(
+    contexts: Floats, actions: Integers, outcomes: Floats, n_actions: int, options: ForestOptions,
+    seed: int, n_threads: int,
+) -> ForestArrays:  # fmt: skip
+    """Grow a forest on these rows, which are trusted; the same bits whatever the number of threads."""
+    columns = np.ascontiguousarray(contexts.T)
+    edges = quantile_edges(columns, options.n_bins)
+    rows = Rows(columns, bin_columns(columns, edges), edges, actions, outcomes)
+    limits = make_limits(options, n_actions, *contexts.shape)
+    words = draw_group_words(seed, options.n_trees // options.group_size)
+    # Blocks are cut by work, never by threads. A small forest is one block, hence one compiled call.
+    step = max(1, 2**15 // limits.n_tree)
+    blocks = in_threads(
+        lambda first: _grow(words[first : first + step], rows, limits),
+        range(0, words.shape[0], step),
+        n_threads,
+    )
+    return _join(blocks)
+
+
+def make_limits(options: ForestOptions, n_actions: int, n: int, d: int) -> Limits:
+    """The options' consequences for n rows of d features."""
+    # A histogram is worth its scan of n_bins x K cells only if the node has several times as many rows.
+    n_sorted = min(4 * options.n_bins * n_actions, MOST_SORTED)
+    return Limits(
+        n_actions, options.n_group_rows(n), options.n_tree_rows(n), options.n_split_rows(n), options.group_size,
+        options.min_leaf, options.min_node, options.alpha, options.mean_features(d), n_sorted,
+    )  # fmt: skip
+
+
+def draw_group_words(seed: int, n_groups: int) -> NDArray[np.uint64]:
+    """(n_groups, 4) one stream per group. Spawning a SeedSequence for each took longer than a small forest."""
+    words = np.random.SeedSequence(seed).generate_state(4 * n_groups, np.uint64)
+    return words.reshape(n_groups, 4).astype(np.uint64, copy=False)
+
+
+def in_threads(task: Callable[[int], T], items: range, n_threads: int) -> list[T]:
+    """What `task` says of each item, in order."""
+    if n_threads == 1 or len(items) == 1:
+        return [task(item) for item in items]
+    with ThreadPoolExecutor(n_threads) as pool:
+        return list(pool.map(task, items))
+
+
+def _grow(words: NDArray[np.uint64], rows: Rows, limits: Limits) -> Block:
+    n_trees = words.shape[0] * limits.group_size
+    # Every leaf but a lone root holds rows of both halves. Room that is not used is never touched.
+    n_leaves = n_trees * max(1, min(limits.n_split, limits.n_tree - limits.n_split))
+    block = Block(
+        np.empty(2 * n_leaves, NODE), np.empty((n_leaves, limits.n_actions)),
+        np.empty((n_leaves, limits.n_actions)), np.empty(n_trees, np.int64), np.empty(n_trees + 1, np.int64),
+    )  # fmt: skip
+    n_nodes, n_leaves = compiled(grow_block, *_PARTS)(words.copy(), rows, limits, block)
+    return Block(block.nodes[:n_nodes].copy(), block.sums[:n_leaves].copy(), block.counts[:n_leaves].copy(),
+                 block.roots, block.leaf_starts)  # fmt: skip
+
+
+def _join(blocks: list[Block]) -> ForestArrays:
+    roots, leaf_starts = [], []
+    n_nodes = n_leaves = 0
+    for block in blocks:
+        block.nodes["child"] += np.where(block.nodes["feature"] < 0, n_leaves, n_nodes).astype(np.int32)
+        roots.append(block.roots + n_nodes)
+        leaf_starts.append(block.leaf_starts[:-1] + n_leaves)
+        n_nodes += block.nodes.size
+        n_leaves += block.sums.shape[0]
+    leaf_starts.append(np.array([n_leaves]))
+    sums = np.concatenate([block.sums for block in blocks])
+    counts = np.concatenate([block.counts for block in blocks])
+    nodes = np.concatenate([block.nodes for block in blocks])
+    return ForestArrays(
+        nodes, np.concatenate(roots), np.concatenate(leaf_starts), sums, counts, leaf_means(sums, counts)
+    )

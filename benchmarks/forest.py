@@ -97,7 +97,8 @@ def print_times(with_econml: bool) -> None:
             peer_predict, found = seconds(lambda p=peer: p.predict(test)[:, 0])  # type: ignore[misc]
             error = np.mean((found - expected) ** 2)
             print(f"{f'econml, {n_threads} thread(s)':28}{peer_fit:8.2f}{peer_predict:11.3f}{error:8.3f}")
-            print(f"{'econml / headstart':28}{peer_fit / fit_time:8.1f}{peer_predict / predict_time:11.1f}", flush=True)
+            ratios = f"{peer_fit / fit_time:8.1f}{peer_predict / predict_time:11.1f}"
+            print(f"{'econml / headstart':28}{ratios}", flush=True)
 
 
 def print_small() -> None:

@@ -50,7 +50,8 @@ class FeatureTable:
             raise OptionError(f"columns must be (1 or {self.n_actions}, m), got shape {self.columns.shape}")
         if self.columns.min() < 0 or self.columns.max() > self.n_features:
             raise OptionError(f"columns must be in 0..{self.n_features} ({self.n_features} is the constant 1)")
-        self.weights: Floats = np.ones(self.columns.shape) if weights is None else np.array(weights, np.float64, order="C")
+        given = np.ones(self.columns.shape) if weights is None else weights
+        self.weights: Floats = np.array(given, dtype=np.float64, order="C")
         if self.weights.shape != self.columns.shape or not np.isfinite(self.weights).all():
             raise OptionError(f"weights must be finite, of shape {self.columns.shape}")
         self.is_disjoint = is_disjoint
@@ -75,7 +76,8 @@ class FeatureTable:
 
     def __repr__(self) -> str:
         kind = "disjoint" if self.is_disjoint else "shared"
-        return f"FeatureTable({self.n_actions} actions, {self.n_features} features, phi of length {self.length}, {kind})"
+        sizes = f"{self.n_actions} actions, {self.n_features} features, phi of length {self.length}"
+        return f"FeatureTable({sizes}, {kind})"
 
 
 def disjoint(n_actions: int, n_features: int) -> FeatureTable:

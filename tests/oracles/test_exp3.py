@@ -14,8 +14,8 @@ from headstart.errors import OutcomeError
 
 
 def test_one_step_by_hand():
-    """K = 2, gamma = 0.5: p = 1/2 each. An outcome 1 of action 0 has gain 1 / (1/2) = 2, so ln w_0 = 0.5 * 2 / 2 = 0.5
-    and p_0 = 0.5 e^0.5 / (e^0.5 + 1) + 0.25.
+    """K = 2, gamma = 0.5: p = 1/2 each. An outcome 1 of action 0 has gain 1 / (1/2) = 2, so that
+    ln w_0 = 0.5 * 2 / 2 = 0.5 and p_0 = 0.5 e^0.5 / (e^0.5 + 1) + 0.25.
     """
     oracle = hs.Exp3(2, gamma=0.5, rng=1)
     np.testing.assert_allclose(oracle.probabilities(), [0.5, 0.5])

@@ -17,6 +17,7 @@ from headstart.errors import ActionError, OptionError, OutcomeError
 from tests.test_warmstart import ORACLES
 
 FALSE_ALARM = 1e-6
+CLASSES = [hs.UCB, hs.ABTest, hs.Greedy, hs.EpsilonGreedy, hs.Exp3, hs.ThompsonBeta, hs.ThompsonGaussian]
 MASKS = [[True, True, True], [True, False, True], [False, True, True], [False, False, True]]
 
 
@@ -118,14 +119,14 @@ def test_probabilities_disturb_nothing(name: str):
         (lambda o: o.update(None, 3, 1.0), ActionError, r"action must be an index 0\.\.2, got 3"),
         (lambda o: o.update(None, -1, 1.0), ActionError, r"action must be an index 0\.\.2, got -1"),
         (lambda o: o.update(None, 1.0, 1.0), ActionError, r"action must be an index 0\.\.2, got 1\.0"),
-        (lambda o: o.update(None, "red", 1.0), ActionError, r"got 'red'; labels become indices through log\.action_index"),
+        (lambda o: o.update(None, "red", 1.0), ActionError, r"got 'red'; labels become indices through"),
         (lambda o: o.update(None, 0, np.nan), OutcomeError, "outcome must be a finite number, got nan"),
         (lambda o: o.update(None, 0, np.inf), OutcomeError, "outcome must be a finite number, got inf"),
         (lambda o: o.update(None, 0, None), OutcomeError, "outcome must be a number, got None"),
         (lambda o: o.update(None, 0, "yes"), OutcomeError, "outcome must be a number, got 'yes'"),
         (lambda o: o.play(None, []), ActionError, "available must hold at least one action, got none"),
         (lambda o: o.play(None, [False] * 3), ActionError, "available must hold at least one action, got none"),
-        (lambda o: o.play(None, [True, False]), ActionError, r"available must be a mask of length 3, got shape \(2,\)"),
+        (lambda o: o.play(None, [True, False]), ActionError, r"available must be a mask of length 3, got shape"),
         (lambda o: o.play(None, [0, 3]), ActionError, r"action must be an index 0\.\.2, got 3"),
         (lambda o: o.probabilities(None, [-1]), ActionError, r"action must be an index 0\.\.2, got -1"),
         (lambda o: o.probabilities(None, [0.5]), ActionError, r"action must be an index 0\.\.2, got 0\.5"),
@@ -192,13 +193,13 @@ def test_the_readings_are_copies():
 
 
 @pytest.mark.parametrize("n_actions", [0, -1, 1.5, "three", None])
-@pytest.mark.parametrize("oracle", [hs.UCB, hs.ABTest, hs.Greedy, hs.EpsilonGreedy, hs.Exp3, hs.ThompsonBeta, hs.ThompsonGaussian])
+@pytest.mark.parametrize("oracle", CLASSES)
 def test_rejects_a_number_of_actions_that_is_none(oracle: Any, n_actions: Any):
-    with pytest.raises(OptionError, match="n_actions must be (at least 1|a whole number), got"):
+    with pytest.raises(OptionError, match=r"n_actions must be (at least 1|a whole number), got"):
         oracle(n_actions)
 
 
-@pytest.mark.parametrize("oracle", [hs.UCB, hs.ABTest, hs.Greedy, hs.EpsilonGreedy, hs.Exp3, hs.ThompsonBeta, hs.ThompsonGaussian])
+@pytest.mark.parametrize("oracle", CLASSES)
 def test_a_single_action_is_always_played(oracle: Any):
     only = oracle(1)
     for outcome in (0.0, 1.0):

@@ -37,7 +37,7 @@ def test_gaussian_chances_after_a_million_plays_of_one_action():
 
 
 def test_beta_posteriors_by_hand():
-    """One success against no data: Beta(2, 1) against Beta(1, 1): P = E[B] = 2/3. A failure makes it Beta(2, 2): 1/2."""
+    """One success against no data: Beta(2, 1) against Beta(1, 1): P = E[B] = 2/3. A failure too: Beta(2, 2), 1/2."""
     oracle = hs.ThompsonBeta(2, rng=1)
     oracle.update(None, 0, 1.0)
     np.testing.assert_allclose(oracle.probabilities(), [2 / 3, 1 / 3], rtol=0, atol=1e-9)

@@ -22,8 +22,9 @@ def test_bounds_by_hand():
     counts, means, lower, upper = oracle.readings()
     assert counts.tolist() == [1, 3]
     assert means.tolist() == [1.0, 2.0]
-    np.testing.assert_allclose(upper, [1 + math.sqrt(2 * math.log(4)), 2 + math.sqrt(2 * math.log(4) / 3)], rtol=1e-15)
-    np.testing.assert_allclose(lower, [1 - math.sqrt(2 * math.log(4)), 2 - math.sqrt(2 * math.log(4) / 3)], rtol=1e-14)
+    bonus = np.array([math.sqrt(2 * math.log(4)), math.sqrt(2 * math.log(4) / 3)])
+    np.testing.assert_allclose(upper, means + bonus, rtol=1e-15)
+    np.testing.assert_allclose(lower, means - bonus, rtol=1e-14)
     assert oracle.play() == 1  # 2.9613 against 2.6651
     np.testing.assert_array_equal(oracle.probabilities(), [0.0, 1.0])
 

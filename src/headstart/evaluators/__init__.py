@@ -6,6 +6,7 @@ from headstart.evaluators.doubly_robust import DoublyRobust
 from headstart.evaluators.exact_matching import ExactMatching
 from headstart.evaluators.historical_average import HistoricalAverage
 from headstart.evaluators.ips_weighting import IPSWeighting
+from headstart.evaluators.linear_model import LinearModel, linear_sums
 from headstart.evaluators.nolog import NoLog
 from headstart.evaluators.outcome_model import OutcomeModel
 from headstart.evaluators.propensity_matching import PropensityMatching
@@ -18,7 +19,9 @@ __all__ = [
     "ExactMatching",
     "HistoricalAverage",
     "IPSWeighting",
+    "LinearModel",
     "NoLog",
     "OutcomeModel",
     "PropensityMatching",
+    "linear_sums",
 ]

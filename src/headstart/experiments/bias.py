@@ -21,7 +21,7 @@ def _cases() -> list[Case]:
 EXPERIMENT = Experiment(
     name="bias",
     shows="Logged outcomes of the worse action raised by 0 to 0.9, 20 to 100 rows",
-    source="Appendix, Figure 32",
+    source="Appendix, Figure 31",
     claim="With little bias more rows help; with a bias of 0.9 only online is best and more rows hurt.",
     reading=(
         "Agrees for small bias. With a bias of 0.6 or more the log hurts, and more of it hurts more: "

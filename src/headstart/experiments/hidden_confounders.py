@@ -42,7 +42,7 @@ def _cases() -> list[Case]:
 EXPERIMENT = Experiment(
     name="hidden-confounders",
     shows="Up to seven of eight confounders hidden, propensities estimated from the rest",
-    source="Appendix, Figure 33",
+    source="Appendix, Figure 32",
     claim="Regret is lowest with none hidden, and has no clear relation to how many are.",
     reading=(
         "Agrees: lowest regret with nothing hidden, and no clear trend beyond. With rho = -0.2 the "

@@ -15,7 +15,7 @@ def _cases() -> list[Case]:
 EXPERIMENT = Experiment(
     name="ipsw-actions",
     shows="Inverse propensity weighting with 3 to 8 actions",
-    source="Appendix, Figures 20-23",
+    source="Appendix, Figures 21-24",
     claim="Offline+online always has the lowest regret; its lead shrinks as actions share the log.",
     reading="Agrees: lowest regret for every K, by a shrinking factor.",
     runs=500,

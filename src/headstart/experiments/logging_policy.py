@@ -17,7 +17,7 @@ def _cases() -> list[Case]:
 EXPERIMENT = Experiment(
     name="logging-policy",
     shows="Logs that prefer bad, any, or good outcomes (rho = -1, 0, 1)",
-    source="Appendix, Figures 24-26",
+    source="Appendix, Figures 25-27",
     claim="Offline+online has the lowest regret for every rho.",
     reading="Agrees for every rho.",
     runs=500,

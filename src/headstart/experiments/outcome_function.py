@@ -22,7 +22,7 @@ def _cases() -> list[Case]:
 EXPERIMENT = Experiment(
     name="outcome-function",
     shows="Linear, sigmoid and binary outcomes",
-    source="Appendix, Figures 27-29",
+    source="Appendix, Figures 28-30",
     claim="Offline+online and only offline have almost no regret for the sigmoid, more for binary outcomes.",
     reading=(
         "Agrees: almost no regret for the sigmoid, whose outcomes hardly vary; more for binary outcomes."

@@ -18,7 +18,7 @@ def _cases() -> list[Case]:
 EXPERIMENT = Experiment(
     name="psm-actions",
     shows="Propensity score matching with 2 to 5 actions",
-    source="Appendix, Figures 16-19",
+    source="Appendix, Figures 17-20",
     claim="Propensity score matching is not suitable for more than two actions.",
     reading=(
         "Does not survive: with the full lattice of pivots, offline+online beats only online for every K "

@@ -16,7 +16,8 @@ from headstart.experiments.figures import draw_figure
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #1a1a1a; max-width: 60rem; }
 body { margin: 2rem auto; padding: 0 1rem; }
-h2 { margin-top: 3rem; border-top: 1px solid #ccc; padding-top: 1rem; } img { max-width: 100%; height: auto; }
+h2 { margin-top: 3rem; border-top: 1px solid #ccc; padding-top: 1rem; }
+img { max-width: 100%; height: auto; }
 table { border-collapse: collapse; font-size: 0.9rem; }
 th, td { text-align: left; padding: 0.15rem 0.9rem 0.15rem 0; }
 td.n { text-align: right; font-variant-numeric: tabular-nums; } .claim { color: #444; } nav a { margin-right: 0.8rem; }

@@ -65,13 +65,15 @@ def choose_split(
     are tried one by one, so that a node stays whole only if no feature can split it.
     """
     start, stop, base = node.split_start, node.split_stop, node.base
-    features, tries = trial.features, trial.tries
+    features, tries, lists = trial.features, trial.tries, trial.lists
+    columns, actions, members, outcomes = rows.columns, rows.actions, half.members, half.outcomes
+    estimators, shares = estimate.members, estimate.shares
     d = features.size
     n_drawn = draw_n_features(words, limits.mean_features, d)
     draw_front(words, features, 0, n_drawn, d)
     least = least_share(limits.alpha, stop - start)
     if base >= 0:
-        total_list(trial.lists, half.actions, half.outcomes, start, stop, base, half.sums, half.counts)
+        total_list(lists, half.actions, outcomes, start, stop, base, half.sums, half.counts)
     else:
         total_node(half, start, stop)
     i_first, i_stop = 0, n_drawn
@@ -87,16 +89,16 @@ def choose_split(
         else:
             first, last = start - base + least - 1, stop - base - least - 1
             if low > -math.inf:
-                first, last = narrow(rows.columns, half.members, trial.lists, features[i_first], base,
+                first, last = narrow(columns, members, lists, features[i_first], base,
                                      first, last, low, high)  # fmt: skip
             if half.sums.shape[0] == 1:
                 scan_one_action(
-                    trial.lists, half.outcomes, half.inverses, half.sums[0, ALL], start, stop, base,
+                    lists, outcomes, half.inverses, half.sums[0, ALL], start, stop, base,
                     first, last, features, i_first, i_stop, tries,
                 )  # fmt: skip
             else:
                 scan_actions(
-                    trial.lists, half.actions, half.outcomes, half.inverses, half.sums, half.counts,
+                    lists, half.actions, outcomes, half.inverses, half.sums, half.counts,
                     start, base, first, last, features, i_first, i_stop, tries,
                 )  # fmt: skip
         i = best_of(features, tries, n_drawn)
@@ -109,16 +111,16 @@ def choose_split(
             low, high = -math.inf, math.inf
             continue
         if base < 0:
-            find_gap(rows.columns, rows.bins, half, trial.room.keys, trial.room.places, start, stop, least,
+            find_gap(columns, rows.bins, half, trial.room.keys, trial.room.places, start, stop, least,
                      feature, tries)  # fmt: skip
-        threshold = threshold_of(rows.columns, half.members, trial.lists, tries, feature, base)
+        threshold = threshold_of(columns, members, lists, tries, feature, base)
         if tries[feature, LOW] > -math.inf or is_regular(
-            rows.columns, rows.actions, estimate.members, estimate.shares, node.estimate_start,
+            columns, actions, estimators, shares, node.estimate_start,
             node.estimate_stop, limits.alpha, feature, threshold,
         ):  # fmt: skip
             return feature, threshold
         low, high = regular_interval(
-            rows.columns, rows.actions, estimate.members, estimate.shares, estimate.values,
+            columns, actions, estimators, shares, estimate.values,
             node.estimate_start, node.estimate_stop, limits.alpha, feature,
         )  # fmt: skip
         tries[feature, GAIN] = -1.0

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from headstart.forest.choosing import Node, Trial, choose_split
 from headstart.forest.histograms import BinRoom
-from headstart.forest.presorting import SortRoom, mark_right, part_lists, sort_node
+from headstart.forest.presorting import MOST_SORTED, SortRoom, mark_right, part_lists, sort_node
 from headstart.forest.regularity import FOUND, REQUIRED, EstimateHalf, has_room
 from headstart.forest.sampling import Limits, Rows, draw_front
 from headstart.forest.splitting import ALL, SplitHalf
@@ -55,7 +55,7 @@ def make_desk(rows: Rows, limits: Limits) -> Desk:
         np.empty((k, 3)), np.empty((k, 2), np.int64),
     )  # fmt: skip
     estimate = EstimateHalf(np.empty(n_estimate, np.int64), np.empty((k, 2), np.int64), np.empty(n_estimate))
-    n_sorted = min(limits.n_sorted, n_split)
+    n_sorted = min(MOST_SORTED, n_split)
     bin_room = BinRoom(np.empty((n_bins, k, 2)), np.empty(n_split), np.empty(n_split, np.uint32))
     trial = Trial(np.empty(d, np.int64), np.empty((d, 6)), np.empty((d, n_sorted), np.uint32), bin_room)
     sort_room = SortRoom(np.empty(n_bins + 1, np.int64), np.empty(n_sorted, np.uint8), np.empty(n_sorted, np.uint32))
@@ -89,11 +89,16 @@ def grow_tree(
     words: Words, rows: Rows, limits: Limits, desk: Desk, block: Block, n_nodes: int, n_leaves: int
 ) -> tuple[int, int]:
     """Grow one tree from the first rows of the pool, depth first; the numbers of nodes and leaves after it."""
+    # Named once, before the loop: numba counts a reference, atomically, wherever a tuple's array is named.
     half, estimate, trial, stack = desk.half, desk.estimate, desk.trial, desk.stack
+    columns, bins, actions, outcomes = rows.columns, rows.bins, rows.actions, rows.outcomes
+    members, estimators, shares, lists = half.members, estimate.members, estimate.shares, trial.lists
+    keys, is_right, spare, spare_rows = trial.room.keys, desk.sort_room.is_right, desk.sort_room.spare, desk.spare_rows
+    nodes, sums, counts = block.nodes, block.sums, block.counts
     least_gain = take_halves(rows, limits, desk)
     for feature in range(trial.features.size):
         trial.features[feature] = feature
-    push(stack, 0, Node(n_nodes, 0, limits.n_split, 0, estimate.members.size, -1))
+    push(stack, 0, Node(n_nodes, 0, limits.n_split, 0, estimators.size, -1))
     n_nodes += 1
     n_waiting = 1
     while n_waiting > 0:
@@ -102,32 +107,31 @@ def grow_tree(
         start, stop, base = node.split_start, node.split_stop, node.base
         feature, threshold = LEAF, 0.0
         if stop - start > limits.min_node and has_room(
-            rows.actions, estimate.members, estimate.shares, node.estimate_start, node.estimate_stop
+            actions, estimators, shares, node.estimate_start, node.estimate_stop
         ):
-            if base < 0 and stop - start <= trial.lists.shape[1]:
+            if base >= 0 or stop - start > limits.n_sorted:
+                feature, threshold = choose_split(words, rows, limits, half, estimate, trial, node, least_gain)
+            # Bins may be too coarse for a node that lies within one bin of every feature.
+            if base < 0 and feature == LEAF and stop - start <= lists.shape[1]:
                 base = start
-                sort_node(rows.columns, rows.bins, half.members, start, stop, trial.room.keys,
-                          desk.sort_room.tally, trial.lists)  # fmt: skip
+                sort_node(columns, bins, members, start, stop, keys, desk.sort_room.tally, lists)
                 node = Node(node.number, start, stop, node.estimate_start, node.estimate_stop, base)
-            feature, threshold = choose_split(words, rows, limits, half, estimate, trial, node, least_gain)
+                feature, threshold = choose_split(words, rows, limits, half, estimate, trial, node, least_gain)
         if feature == LEAF:
-            n_leaves = settle(rows.actions, rows.outcomes, estimate.members, node, n_leaves, block.nodes,
-                              block.sums, block.counts)  # fmt: skip
+            n_leaves = settle(actions, outcomes, estimators, node, n_leaves, nodes, sums, counts)
             continue
-        block.nodes[node.number]["feature"] = feature
-        block.nodes[node.number]["threshold"] = threshold
-        block.nodes[node.number]["child"] = n_nodes
+        nodes[node.number]["feature"] = feature
+        nodes[node.number]["threshold"] = threshold
+        nodes[node.number]["child"] = n_nodes
         if base < 0:
-            middle = part_members(rows.columns, half.members, half.actions, half.outcomes, start, stop, feature,
-                                  threshold, desk.spare_rows, desk.spare_actions, desk.spare_outcomes)  # fmt: skip
+            middle = part_members(columns, members, half.actions, half.outcomes, start, stop, feature, threshold,
+                                  spare_rows, desk.spare_actions, desk.spare_outcomes)  # fmt: skip
         else:
-            middle = start + mark_right(rows.columns, half.members, trial.lists, start, stop, base, feature,
-                                        threshold, desk.sort_room.is_right)  # fmt: skip
+            middle = start + mark_right(columns, members, lists, start, stop, base, feature, threshold, is_right)
             if max(middle - start, stop - middle) > limits.min_node:
-                part_lists(trial.lists, start - base, stop - base, feature, desk.sort_room.is_right,
-                           desk.sort_room.spare)  # fmt: skip
-        estimate_middle = part_estimate(rows.columns, estimate.members, node.estimate_start, node.estimate_stop,
-                                        feature, threshold, desk.spare_rows)  # fmt: skip
+                part_lists(lists, start - base, stop - base, feature, is_right, spare)
+        estimate_middle = part_estimate(columns, estimators, node.estimate_start, node.estimate_stop, feature,
+                                        threshold, spare_rows)  # fmt: skip
         # The left child is taken up next; the right one's stretch of the lists waits untouched.
         push(stack, n_waiting, Node(n_nodes + 1, middle, stop, estimate_middle, node.estimate_stop, base))
         push(stack, n_waiting + 1, Node(n_nodes, start, middle, node.estimate_start, estimate_middle, base))

@@ -35,7 +35,7 @@ class Limits(NamedTuple):
     min_node: int
     alpha: float
     mean_features: float
-    n_sorted: int  # a node with so many rows of J or fewer is sorted, a larger one binned
+    n_sorted: int  # a node with more rows of J is binned, if that will do
 
 
 @kernel

@@ -14,10 +14,13 @@ from headstart.kernels.linear import N_SCRATCH, new_factors, padded
 from headstart.kernels.tally import new_tally
 from headstart.oracles.compiled import CompiledOracle
 
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+_Fields = tuple[Floats, Floats, Floats, Floats, Floats, Integers, Integers, Floats, Floats]
 _CHUNK = 1 << 17  # numbers of one batch's intermediate result: it stays in the cache
 
 
-def new_linear(features: Features, ridge: float) -> tuple[Any, ...]:
+def new_linear(features: Features, ridge: float) -> _Fields:
     """The fields that a linear oracle's state begins with: the tally, theta, factors, the map, scratch."""
     p = padded(features.length)
     return (

@@ -1,24 +1,30 @@
 """headstart: a bandit that starts with what the log already knows."""
 
-from headstart import errors, testing, worlds
+from headstart import errors, features, testing, worlds
 from headstart.evaluators import (
     BalancedWeighting,
     DoublyRobust,
     ExactMatching,
+    ForestMatching,
     HistoricalAverage,
     IPSWeighting,
+    LinearModel,
     NoLog,
     OutcomeModel,
     PropensityMatching,
 )
+from headstart.forest import ForestOptions, HonestForest
 from headstart.log import Log
 from headstart.offline_only import OfflineOnly
 from headstart.oracles import (
     UCB,
     ABTest,
+    EpsilonForest,
     EpsilonGreedy,
     Exp3,
     Greedy,
+    LinThompson,
+    LinUCB,
     Readings,
     StochasticDelayedBandit,
     ThompsonBeta,
@@ -36,13 +42,20 @@ __all__ = [
     "BalancedWeighting",
     "Curve",
     "DoublyRobust",
+    "EpsilonForest",
     "EpsilonGreedy",
     "Evaluator",
     "ExactMatching",
     "Exp3",
+    "ForestMatching",
+    "ForestOptions",
     "Greedy",
     "HistoricalAverage",
+    "HonestForest",
     "IPSWeighting",
+    "LinThompson",
+    "LinUCB",
+    "LinearModel",
     "Log",
     "LogisticPropensity",
     "NoLog",
@@ -58,6 +71,7 @@ __all__ = [
     "WarmStart",
     "errors",
     "estimate_propensities",
+    "features",
     "simulate",
     "testing",
     "worlds",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -42,7 +43,7 @@ def best_gain(
     least = max(1, math.ceil(alpha * len(y_split)))
     for feature in range(x_split.shape[1]):
         values = np.unique(x_split[:, feature])
-        for below, above in zip(values[:-1], values[1:], strict=True):
+        for below, above in itertools.pairwise(values):
             goes_left = x_split[:, feature] <= below
             if min(goes_left.sum(), (~goes_left).sum()) < least:
                 continue

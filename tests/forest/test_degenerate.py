@@ -72,6 +72,17 @@ def test_values_at_the_ends_of_the_floating_line_are_split():
     np.testing.assert_array_equal(found, y)
 
 
+def test_read_only_and_strided_input_gives_the_same_bits():
+    """A log's arrays are read-only; numba would compile everything anew for them."""
+    rng = np.random.default_rng(0)
+    x, a, y = rng.random((50, 4)), rng.integers(2, size=50), rng.standard_normal(50)
+    expected = HonestForest(FEW, seed=0).fit(x, a, y, 2).predict(x)
+    locked, wide = np.asfortranarray(x), np.repeat(y, 2)
+    locked.setflags(write=False)
+    found = HonestForest(FEW, seed=0).fit(locked, a.astype(np.int32), wide[::2], 2).predict(locked)
+    assert found.tobytes() == expected.tobytes()
+
+
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_a_wrong_number_is_named_by_row_and_column(value: float):
     x = np.zeros((4, 3))

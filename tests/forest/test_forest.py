@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from benchmarks.forest import GRF, draw_data
+
 from headstart.errors import HeadstartError
 from headstart.forest import ForestOptions, HonestForest, find_leaf, predict_context
 

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from headstart.forest import ForestOptions, HonestForest
-from headstart.forest import planting
+from headstart.forest import ForestOptions, HonestForest, planting
+from headstart.forest.planting import make_limits
 from headstart.forest.sampling import Limits
 
 from .grown import replay_draws, splits_of
 from .slow_twin import best_gain, gain_of
 
 
-def test_best_split_and_leaf_means_by_hand():
-    """x = 0..7 twice over, y = 0 for x <= 2, 10 for x = 3..7.
+def sort_up_to(n_sorted: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have nodes of more than n_sorted rows binned, smaller ones sorted."""
 
-    With two equal copies of each x, one in each half (the forest's draw decides which), the jump between
-    x = 2 and x = 3 has the largest gain: on J = {0, .., 7}, mean 6.25, it is 3 (6.25)^2 + 5 (3.75)^2 = 187.5,
-    while a cut at 3|4 gives 4 (2.5 - 6.25)^2 + 4 (10 - 6.25)^2 = 112.5. The threshold is halfway, 2.5, and
-    the leaves' means are 0 and 10 whatever the draw.
+    def limits(*args: Any) -> Limits:
+        return make_limits(*args)._replace(n_sorted=n_sorted)
+
+    monkeypatch.setattr(planting, "make_limits", limits)
+
+
+def test_best_split_and_leaf_means_by_hand():
+    """x = 0..7, forty rows of each; y = 0 for x <= 2, 10 for x >= 3.
+
+    Per row of each x in J, mean 6.25: the cut at 2|3 gains 3 (0 - 6.25)^2 + 5 (10 - 6.25)^2 = 187.5, the
+    next best, 3|4, gains 4 (2.5 - 6.25)^2 + 4 (10 - 6.25)^2 = 112.5. The threshold is halfway, 2.5; both
+    sides are then pure, so there is no second split, and the leaves' means are 0 and 10 whatever the draw.
     """
     x = np.repeat(np.arange(8.0), 40)[:, None]
     y = np.where(x[:, 0] <= 2, 0.0, 10.0)
@@ -69,14 +79,8 @@ def test_binned_nodes_find_the_jump_that_sorted_nodes_find(n_actions: int, monke
     y = 10.0 * (x[:, 2] > 0.4321) + rng.standard_normal(n)
     roots = []
     for n_sorted in (100, 1 << 15):
-        real = planting.make_limits
-
-        def limits(*args: int, n_sorted: int = n_sorted) -> Limits:
-            return real(*args)._replace(n_sorted=n_sorted)
-
-        monkeypatch.setattr(planting, "make_limits", limits)
+        sort_up_to(n_sorted, monkeypatch)
         arrays = HonestForest(options, seed=0).fit(x, a, y, n_actions).arrays
-        monkeypatch.undo()
         roots.append(arrays.nodes[arrays.roots[::2]])  # later trees of a group start from other random words
     np.testing.assert_array_equal(roots[0]["feature"], 2)
     np.testing.assert_array_equal(roots[0]["threshold"], roots[1]["threshold"])
@@ -91,11 +95,8 @@ def test_binned_and_sorted_forests_are_equally_good(n_actions: int, monkeypatch:
     x, a, test = rng.random((n, 4)), rng.integers(n_actions, size=n), rng.random((1_000, 4))
     y = np.sin(6 * x[:, 0]) + x[:, 1] + a + 0.3 * rng.standard_normal(n)
     errors = []
-    real = planting.make_limits
     for n_sorted in (50, 1 << 15):
-        monkeypatch.setattr(
-            planting, "make_limits", lambda *args, s=n_sorted: real(*args)._replace(n_sorted=s)
-        )
+        sort_up_to(n_sorted, monkeypatch)
         found = HonestForest(ForestOptions(n_trees=100), seed=0).fit(x, a, y, n_actions).predict(test)
         expected = (np.sin(6 * test[:, 0]) + test[:, 1])[:, None] + np.arange(n_actions)
         errors.append(np.mean((found - expected) ** 2))
@@ -114,3 +115,12 @@ def test_every_feature_is_split_on_by_pure_noise():
     shares = np.bincount(arrays.nodes["feature"][arrays.roots], minlength=6) / 400
     assert shares.min() > 0.08
     assert shares.max() < 0.28
+
+
+def test_coarse_bins_do_not_stop_the_growth():
+    """Two bins and 6,000 rows: most nodes lie within one bin of the only feature, and are split all the same."""
+    rng = np.random.default_rng(0)
+    x = rng.random((6_000, 1))
+    y = np.floor(16 * x[:, 0])
+    forest = HonestForest(ForestOptions(n_trees=10, n_bins=2), seed=0).fit(x, np.zeros(6_000, int), y, 1)
+    assert np.mean((forest.predict(x)[:, 0] - y) ** 2) < 0.05

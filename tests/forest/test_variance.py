@@ -14,8 +14,8 @@ def test_variance_is_calibrated_over_fresh_samples():
     """40 samples of 500 rows, 25 points: the mean estimate over the true variance lies in (0.6, 1.7).
 
     The true variance is that of the predictions over the samples, each point's with 39 degrees of freedom;
-    averaged over 25 (dependent) points its relative error is about 0.1. The estimate holds only to first
-    order (it sets half-samples equal to samples): grf's own tests allow a factor of two.
+    averaged over 25 (dependent) points its relative error is about 0.1. The estimate itself holds only to
+    first order (it takes the spread over half-samples for that over samples), hence the room around 1.
     """
     points = np.random.default_rng(1).random((25, 4))
     predictions, variances = [], []

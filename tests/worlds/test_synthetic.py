@@ -106,7 +106,8 @@ def test_actions_are_drawn_with_the_logged_propensities():
 def test_contextual_regret_is_against_the_user_s_own_best():
     world = Synthetic(n_actions=2, n_log=1, is_contextual=True).draw(np.random.default_rng(6))
     user = world.draw_user()
-    expected = [slow_mean("linear", world.kernel_state.theta, b, user[2 * a : 2 * a + 2]) for a, b in enumerate((0, 0.5))]
+    theta = world.kernel_state.theta
+    expected = [slow_mean("linear", theta, 0.5 * a, user[2 * a : 2 * a + 2]) for a in range(2)]
     np.testing.assert_allclose(world.expected_outcomes(), expected, rtol=1e-12)
     assert world.draw_outcome(1) == pytest.approx(expected[1], rel=1e-12)
 

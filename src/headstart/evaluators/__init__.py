@@ -4,6 +4,7 @@ from headstart.evaluators.balanced_weighting import BalancedWeighting
 from headstart.evaluators.compiled import BudgetEvaluator, CompiledEvaluator
 from headstart.evaluators.doubly_robust import DoublyRobust
 from headstart.evaluators.exact_matching import ExactMatching
+from headstart.evaluators.forest_matching import ForestMatching
 from headstart.evaluators.historical_average import HistoricalAverage
 from headstart.evaluators.ips_weighting import IPSWeighting
 from headstart.evaluators.linear_model import LinearModel, linear_sums
@@ -17,6 +18,7 @@ __all__ = [
     "CompiledEvaluator",
     "DoublyRobust",
     "ExactMatching",
+    "ForestMatching",
     "HistoricalAverage",
     "IPSWeighting",
     "LinearModel",

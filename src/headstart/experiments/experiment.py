@@ -17,6 +17,11 @@ class Case:
     policies: Mapping[str, Any]  # series name -> policy, as simulate takes them
     rounds: int
     setting: Mapping[str, Any] = field(default_factory=dict)
+    share: float = 1.0  # of the runs asked for: less for what takes seconds a run
+
+    def n_runs(self, asked: int) -> int:
+        """How many runs this case gets when so many are asked for."""
+        return max(2, round(asked * self.share)) if self.share < 1.0 else asked
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,7 @@ class Result:
 
 def count_steps(experiment: Experiment, runs: int) -> int:
     """How often `progress` will be called."""
-    return runs * sum(len(case.policies) for case in experiment.cases())
+    return sum(case.n_runs(runs) * len(case.policies) for case in experiment.cases())
 
 
 def run_experiment(
@@ -75,7 +80,13 @@ def run_experiment(
     """Every series of every case. The same seed gives the same logs and users in each case."""
     for case in experiment.cases():
         curves = simulate(
-            case.world, case.policies, rounds=case.rounds, runs=runs, seed=seed, n_jobs=n_jobs, progress=progress
+            case.world,
+            case.policies,
+            rounds=case.rounds,
+            runs=case.n_runs(runs),
+            seed=seed,
+            n_jobs=n_jobs,
+            progress=progress,
         )
         for series, curve in curves.items():
             yield Result(experiment.name, series, case.setting, curve)

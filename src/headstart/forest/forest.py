@@ -20,7 +20,7 @@ from headstart.forest.predicting import group_variance, predict_context, predict
 from headstart.forest.tree import Floats, ForestArrays
 from headstart.kernels.compile import compiled, entry
 
-_ROWS_AT_ONCE = 1024  # contexts that stay in cache while tree after tree looks at them
+_ROWS_AT_ONCE = 512  # contexts that stay in cache while tree after tree looks at them
 
 
 class HonestForest:

@@ -93,7 +93,8 @@ def grow_tree(
     half, estimate, trial, stack = desk.half, desk.estimate, desk.trial, desk.stack
     columns, bins, actions, outcomes = rows.columns, rows.bins, rows.actions, rows.outcomes
     members, estimators, shares, lists = half.members, estimate.members, estimate.shares, trial.lists
-    keys, is_right, spare, spare_rows = trial.room.keys, desk.sort_room.is_right, desk.sort_room.spare, desk.spare_rows
+    keys, is_right, spare = trial.room.keys, desk.sort_room.is_right, desk.sort_room.spare
+    spare_rows = desk.spare_rows
     nodes, sums, counts = block.nodes, block.sums, block.counts
     least_gain = take_halves(rows, limits, desk)
     for feature in range(trial.features.size):

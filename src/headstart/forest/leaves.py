@@ -7,17 +7,19 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from headstart.forest.tree import Floats, ForestArrays, Integers, find_row_leaf
+from headstart.forest.tree import Floats, ForestArrays, Integers, find_leaves
 from headstart.kernels.compile import kernel
 
 
 @kernel
 def add_rows(arrays: ForestArrays, contexts: Floats, actions: Integers, outcomes: Floats) -> None:
     """Let each row fall into its leaf of every tree; the splits stay where they are."""
+    n = outcomes.size
+    waiting, leaves = np.empty(n, np.int64), np.empty(n, np.int64)
     for tree in range(arrays.roots.size):
-        for row in range(outcomes.size):
-            leaf = find_row_leaf(arrays.nodes, arrays.roots[tree], contexts, row)
-            action = actions[row]
+        find_leaves(arrays.nodes, arrays.roots[tree], contexts, 0, n, waiting, leaves)
+        for row in range(n):
+            leaf, action = leaves[row], actions[row]
             arrays.sums[leaf, action] += outcomes[row]
             arrays.counts[leaf, action] += 1.0
             arrays.means[leaf, action] = arrays.sums[leaf, action] / arrays.counts[leaf, action]
@@ -26,9 +28,11 @@ def add_rows(arrays: ForestArrays, contexts: Floats, actions: Integers, outcomes
 @kernel
 def leaves_of(arrays: ForestArrays, contexts: Floats, start: int, stop: int, out: NDArray[np.int32]) -> None:
     """Write into out[:, start:stop] the leaf of each of these rows in each tree."""
+    waiting, leaves = np.empty(stop - start, np.int64), np.empty(stop - start, np.int64)
     for tree in range(arrays.roots.size):
-        for row in range(start, stop):
-            out[tree, row] = find_row_leaf(arrays.nodes, arrays.roots[tree], contexts, row)
+        find_leaves(arrays.nodes, arrays.roots[tree], contexts, start, stop, waiting, leaves)
+        for i in range(stop - start):
+            out[tree, start + i] = leaves[i]
 
 
 def leaf_means(sums: Floats, counts: Floats) -> Floats:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy.special import erfc
 
-from headstart.forest.tree import Floats, ForestArrays, find_leaf, find_row_leaf
+from headstart.forest.tree import Floats, ForestArrays, find_leaf, find_leaves
 from headstart.kernels.compile import kernel
 
 
@@ -35,14 +35,14 @@ def predict_rows(arrays: ForestArrays, contexts: Floats, start: int, stop: int, 
     """Write into out[start:stop] what `predict_context` says of each row; tree by tree, to stay in cache."""
     nodes, means = arrays.nodes, arrays.means
     n_actions = out.shape[1]
+    waiting, leaves = np.empty(stop - start, np.int64), np.empty(stop - start, np.int64)
     n_voices = np.zeros((stop - start, n_actions))
     out[start:stop] = 0.0
     for tree in range(arrays.roots.size):
-        root = arrays.roots[tree]
+        find_leaves(nodes, arrays.roots[tree], contexts, start, stop, waiting, leaves)
         for row in range(start, stop):
-            leaf = find_row_leaf(nodes, root, contexts, row)
             for action in range(n_actions):
-                mean = means[leaf, action]
+                mean = means[leaves[row - start], action]
                 if not math.isnan(mean):
                     out[row, action] += mean
                     n_voices[row - start, action] += 1.0
@@ -63,16 +63,21 @@ def spread_rows(
     n_actions = out.shape[2]
     shift = np.zeros((stop - start, n_actions))
     totals = np.zeros((stop - start, n_actions))
-    voices = np.zeros((group_size, n_actions))
+    voices = np.zeros((stop - start, group_size, n_actions))
+    waiting, leaves = np.empty(stop - start, np.int64), np.empty(stop - start, np.int64)
     out[:, start:stop] = 0.0
     for first in range(0, arrays.roots.size, group_size):
-        for row in range(start, stop):
-            for member in range(group_size):
-                leaf = find_row_leaf(arrays.nodes, arrays.roots[first + member], contexts, row)
+        for member in range(group_size):
+            root = arrays.roots[first + member]
+            find_leaves(arrays.nodes, root, contexts, start, stop, waiting, leaves)
+            for i in range(stop - start):
                 for action in range(n_actions):
-                    voices[member, action] = arrays.means[leaf, action]
+                    voices[i, member, action] = arrays.means[leaves[i], action]
+        for row in range(start, stop):
             for action in range(n_actions):
-                mean = voices[:, action].mean()
+                mean = 0.0
+                for member in range(group_size):
+                    mean += voices[row - start, member, action] / group_size
                 if math.isnan(mean):
                     continue
                 if out[0, row, action] == 0.0:
@@ -81,7 +86,7 @@ def spread_rows(
                 totals[row - start, action] += mean - shift[row - start, action]
                 out[1, row, action] += (mean - shift[row - start, action]) ** 2
                 for member in range(group_size):
-                    out[2, row, action] += (voices[member, action] - mean) ** 2 / group_size
+                    out[2, row, action] += (voices[row - start, member, action] - mean) ** 2 / group_size
     for row in range(start, stop):
         for action in range(n_actions):
             n = out[0, row, action]

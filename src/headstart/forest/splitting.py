@@ -71,7 +71,7 @@ def scan_one_action(
 
     Items first..last may be the last one on the left, if the next value differs.
     """
-    if first > last or start < base or base < 0:  # never below base; said so that no index is checked for it
+    if first > last:
         return
     n = stop - start
     mean = total * inverses[n]
@@ -101,7 +101,7 @@ def scan_actions(
     start: int, base: int, first: int, last: int, features: Integers, i_first: int, i_stop: int, tries: Floats,
 ) -> None:  # fmt: skip
     """`scan_one_action` for any number of actions; a row changes the part of its own action only."""
-    if first > last or start < base or base < 0:
+    if first > last:
         return
     for i in range(i_first, i_stop):
         feature = features[i]

@@ -44,9 +44,28 @@ def find_leaf(arrays: ForestArrays, tree: int, context: Floats) -> int:
 
 
 @kernel
-def find_row_leaf(nodes: NDArray[np.void], root: int, contexts: Floats, row: int) -> int:
-    """`find_leaf` for a row of a table: no view of the row is made, which would cost more than the walk."""
-    node = nodes[root]
-    while node["feature"] >= 0:
-        node = nodes[node["child"] + (contexts[row, node["feature"]] > node["threshold"])]
-    return node["child"]
+def find_leaves(
+    nodes: NDArray[np.void], root: int, contexts: Floats, start: int, stop: int, waiting: Integers, leaves: Integers
+) -> None:
+    """Write into `leaves` the leaf of each of the rows start..stop-1 in the tree that starts at `root`.
+
+    All rows go down together, a level at a time: a row's next step waits for memory, another row's need not.
+    """
+    n_waiting = stop - start
+    for i in range(n_waiting):
+        waiting[i] = i
+        leaves[i] = root
+    if nodes[root]["feature"] < 0:
+        n_waiting = 0
+    while n_waiting > 0:
+        n_kept = 0
+        for w in range(n_waiting):
+            i = waiting[w]
+            node = nodes[leaves[i]]
+            child = node["child"] + (contexts[start + i, node["feature"]] > node["threshold"])
+            leaves[i] = child
+            waiting[n_kept] = i
+            n_kept += nodes[child]["feature"] >= 0
+        n_waiting = n_kept
+    for i in range(stop - start):
+        leaves[i] = nodes[leaves[i]]["child"]

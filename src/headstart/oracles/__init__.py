@@ -2,6 +2,7 @@
 
 from headstart.oracles.abtest import ABTest
 from headstart.oracles.compiled import CompiledOracle, Readings
+from headstart.oracles.epsilon_forest import EpsilonForest
 from headstart.oracles.epsilon_greedy import EpsilonGreedy
 from headstart.oracles.exp3 import Exp3
 from headstart.oracles.greedy import Greedy
@@ -16,6 +17,7 @@ __all__ = [
     "UCB",
     "ABTest",
     "CompiledOracle",
+    "EpsilonForest",
     "EpsilonGreedy",
     "Exp3",
     "Greedy",

@@ -132,7 +132,7 @@ class Trial:
         shape = (n_cells, self.n_actions)
         self.policy = np.full(shape, 1.0 / self.n_actions) if policy is None else np.array(policy, dtype=np.float64)
         if self.policy.shape != shape or not (self.policy >= 0.0).all():
-            raise OptionError(f"policy must be chances of shape {shape} (cells x actions), got {self.policy.tolist()}")
+            raise OptionError(f"policy must be chances of shape {shape}, cells x actions, got {self.policy.tolist()}")
         if not (np.abs(self.policy.sum(axis=1) - 1.0) <= 1e-9).all():
             raise OptionError(f"policy must have rows that sum to 1, got {self.policy.sum(axis=1)}")
         if n_log < 1:

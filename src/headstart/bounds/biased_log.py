@@ -51,7 +51,7 @@ def biased_log_upper_printed(
 
     sum of Delta_a (16 ln(N_a + T) / Delta_a^2 - 2 N_a (1 - max{0, delta_a - delta_(a*)} / Delta_a) + 1 + pi^2/3).
     For large N_a it is negative; `is_clipped` takes max{0, .} of all but the constant, action by action. Clipped, it
-    is a bound for an unbiased log.
+    is still no bound for a biased log.
     """
     missed, rounds = check_gaps(gaps), check_horizon(horizon)
     plays = check_sizes("sizes", sizes, missed.size)

@@ -2,9 +2,9 @@
 
 Both are one theorem about strata c with P_c their chance online and N(c, a) their rows in the log. Matching an
 action ends at its first miss. The paper takes the number of matches M_a before it to be at least
-min_c N(c, a) / P_c; by Wald's identity this is (but for a constant) the most that it can be on average, and
-with many small strata it is far too much: one row in each of C equal strata gives sqrt(pi C / 2) matches (birthdays),
-not C. Hence the `_printed` forms are no bounds; the others are.
+min_c N(c, a) / P_c. By Wald's identity E M_a <= min_c (N(c, a) + 1) / P_c - 1, so that is, all but a constant, the
+most that it can be on average, and with many small strata far too much: one row in each of C equal strata gives
+sqrt(pi C / 2) matches (birthdays), not C. Hence the `_printed` forms are no bounds; the others are.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ def exact_matching_upper(gaps: ArrayLike, horizon: int, counts: ArrayLike, share
     Notes
     -----
     E max{0, l - M} = sum over j <= l of P(M < j), and P(M < j) <= sum over c of P(Binomial(j, P_c) > N(c, a)),
-    at most 1: exact for a few large strata, within a third for many small ones. It uses ln(T + N) where the paper
-    has ln(T + A), A a bound on the expected number of matches: the proof needs one on the number itself. What is
-    left out: the context of the miss is drawn and lost, which shifts the sum of an action's outcomes by at most 1.
+    at most 1: nearly exact for a few large strata, some 25 % of E M too much for many small ones. It uses ln(T + N)
+    where the paper has ln(T + A), A a bound on the expected number of matches: the proof needs one on the number
+    itself. Left out: the context of the miss is drawn and lost, which shifts an action's sum of outcomes by 1 at most.
     """
     missed, rounds = check_gaps(gaps), check_horizon(horizon)
     rows, chances = check_strata(counts, shares, missed.size)

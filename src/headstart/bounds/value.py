@@ -18,7 +18,7 @@ from headstart.log import Log
 _MOST_STEPS = 1000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ValueOfLog:
     """What a log saves, per action (K,) where not a number. Regret and gaps are in the outcome's own unit.
 
@@ -48,7 +48,7 @@ class ValueOfLog:
     def is_vacuous(self) -> bool:
         """Whether the bound with the log is no better than always playing what costs most."""
         known = self.gaps[np.isfinite(self.gaps)]
-        return bool(known.max() > 0.0 and self.with_log >= self.horizon * known.sum())
+        return bool(known.max() > 0.0 and self.with_log >= (1.0 - 1e-9) * self.horizon * known.sum())
 
 
 def value_of_log(
@@ -87,7 +87,8 @@ def value_of_log(
     rounds = check_horizon(horizon)
     low, high, is_observed = _check_range(outcome_range, log.outcomes)
     sizes, missed = _estimates(log, evaluator, gaps, effective_sizes)
-    scaled = np.minimum(missed / (high - low), 1.0)
+    missed = np.minimum(missed, high - low)  # an unbiased estimate may lie outside the range
+    scaled = missed / (high - low)
     is_known = np.isfinite(scaled)
     known = np.where(is_known, scaled, 0.0)
     alone = np.minimum(rounds, enough_plays(known, rounds) + RARE_PLAYS)

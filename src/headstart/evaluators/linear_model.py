@@ -29,6 +29,8 @@ from headstart.kernels.linear import (
 from headstart.log import Log
 
 _CHUNK = 1 << 16  # rows whose phi is held at once
+# Contexts that repeat (categories) often tie exactly, and a tie is no answer whichever way it was rounded.
+_MORE = 1.0 + 1e-9
 
 
 class LinearModelState(NamedTuple):
@@ -50,7 +52,7 @@ def _get_outcome(state: Any, context: Any, action: Any) -> Any:
     known = whiten(state.logged[group], phi, whitened)
     played = whiten(state.factors[group], phi, whitened)
     # ||phi|| in the inverse of V + phi phi' is sqrt(played / (1 + played)) by Sherman and Morrison.
-    if not played / (1.0 + played) > known:
+    if not played / (1.0 + played) > known * _MORE:
         return math.nan
     add_row(state.factors[group], state.scratch)
     return dot(phi, state.theta[group])

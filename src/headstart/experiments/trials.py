@@ -1,4 +1,4 @@
-"""Three data sets with a known truth: which ways of using the log gain on them, and which lose."""
+"""Four data sets with a known truth: which ways of using the log gain on them, and which lose."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headstart.evaluators import DoublyRobust, HistoricalAverage, IPSWeighting, OutcomeModel
+from headstart.evaluators import DoublyRobust, HistoricalAverage, IPSWeighting, LinearModel, OutcomeModel
 from headstart.experiments.experiment import Case, Experiment
 from headstart.experiments.variants import BOTH, OFFLINE, ONLINE
 from headstart.log import Log
 from headstart.offline_only import OfflineOnly
-from headstart.oracles import UCB, Greedy, ThompsonGaussian
+from headstart.oracles import UCB, Greedy, LinUCB, ThompsonGaussian
 from headstart.propensity import estimate_propensities
 from headstart.simulate import MakePolicy
 from headstart.warmstart import WarmStart
-from headstart.worlds import ACIC2016, ACTG175, LaLonde
+from headstart.worlds import ACIC2016, ACTG175, Classification, LaLonde
 
 ROUNDS = 2000
 TRIM = 0.05  # estimated propensities lie in [TRIM, 1 - TRIM]
@@ -109,9 +109,32 @@ def _cases_of(name: str, world: Any, propensities: _Propensities) -> Iterator[Ca
     yield Case(world, {OFFLINE: _offline(propensities)}, ROUNDS, setting)
 
 
+def _digits_cases() -> Iterator[Case]:
+    """Ten classes and 65 columns: decisions by context."""
+    world = Classification()
+
+    def linucb(drawn: Any, beta: float = 1.0) -> LinUCB:
+        return LinUCB(drawn.n_actions, drawn.n_features, beta=beta)
+
+    def cold(drawn: Any, log: Any, rng: Any) -> Any:
+        return linucb(drawn)
+
+    def warm(drawn: Any, log: Any, rng: Any) -> Any:
+        return WarmStart(linucb(drawn), LinearModel(log), rng=rng)
+
+    def offline(drawn: Any, log: Any, rng: Any) -> Any:
+        return OfflineOnly(linucb(drawn, beta=0.0), LinearModel(log), rng=rng)
+
+    setting = {"world": "digits", "oracle": "LinUCB"}
+    yield Case(world, {ONLINE: cold}, ROUNDS, setting, share=0.2)
+    yield Case(world, {BOTH: warm}, ROUNDS, {**setting, "evaluator": "LR"}, share=0.2)
+    yield Case(world, {OFFLINE: offline}, ROUNDS, {**setting, "evaluator": "LR"}, share=0.2)
+
+
 def _cases() -> list[Case]:
     propensities = _Propensities()
-    return [case for name, make in WORLDS.items() for case in _cases_of(name, make(), propensities)]
+    cases = [case for name, make in WORLDS.items() for case in _cases_of(name, make(), propensities)]
+    return [*cases, *_digits_cases()]
 
 
 EXPERIMENT = Experiment(

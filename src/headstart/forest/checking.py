@@ -8,9 +8,6 @@ from numpy.typing import ArrayLike
 from headstart.errors import ContextError, HeadstartError, LogError
 from headstart.forest.tree import Floats, Integers
 
-# numba compiles anew for each kind of array, read-only ones included, so all become of one kind here.
-_PLAIN = ["C", "A", "W"]
-
 
 def check_contexts(contexts: ArrayLike, n_features: int) -> Floats:
     """Contexts to be asked about, as a C-ordered (n, d) of finite numbers."""
@@ -52,7 +49,7 @@ def check_rows(
         raise LogError(f"outcome in row {wrong[0]} must be a finite number, got {y[wrong[0]]}")
     if a.dtype.kind not in "iu":
         raise LogError(f"actions must be whole numbers, got {a.dtype}")
-    a = np.require(a, np.int64, _PLAIN)
+    a = np.require(a, np.int64, ["C", "A", "W"])
     wrong = np.flatnonzero((a < 0) | (a >= n_actions))
     if wrong.size:
         raise LogError(f"action in row {wrong[0]} must be in 0..{n_actions - 1}, got {a[wrong[0]]}")
@@ -60,8 +57,9 @@ def check_rows(
 
 
 def _as_floats(values: ArrayLike, name: str, error: type[HeadstartError]) -> Floats:
+    # numba compiles anew for each kind of array, read-only ones included, so all become of one kind here.
     try:
-        return np.require(values, np.float64, _PLAIN)
+        return np.require(values, np.float64, ["C", "A", "W"])
     except (TypeError, ValueError) as cause:
         raise error(f"{name} must be numbers: {cause}") from cause
 

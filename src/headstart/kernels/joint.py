@@ -39,9 +39,21 @@ _ROOT_HALF = math.sqrt(0.5)
 
 
 @kernel
+def _fill_order(values: Any, out: Any) -> None:
+    """The indices that sort the values upwards, equal ones by index. Short lists: by insertion."""
+    for k in range(values.size):
+        i = k
+        while i > 0 and values[out[i - 1]] > values[k]:
+            out[i] = out[i - 1]
+            i -= 1
+        out[i] = k
+
+
+@kernel
 def _fill_spread(means: Any, out: Any) -> None:
     """A number in [-1, 1] per action, those most likely to be the best farthest apart: 1, -1, 0, -1/2, 1/2, ..."""
-    order = np.argsort(-means)
+    order = np.empty(means.size, dtype=np.int64)
+    _fill_order(-means, order)
     for k in range(order.size):
         value, digit, rest = 0.0, 0.5, k - 1
         while rest > 0:  # van der Corput's sequence
@@ -174,8 +186,8 @@ def joint_probability_of_best(means: Any, loadings: Any, out: Any) -> None:
     parts = np.zeros((max(1, min(n - 1, loadings.shape[1])), n))
     rank = _decompose(means, loadings, parts)
     slopes = parts[0]
-    order = np.argsort(slopes)
-    hull, corners = np.empty(n, dtype=np.int64), np.empty(n)
+    order, hull, corners = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n)
+    _fill_order(slopes, order)
     out[:] = 0.0
     if rank <= 1:
         _add_line(means, slopes, order, hull, corners, out)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from headstart.checks import check_number
 from headstart.features import Features, check_features
 from headstart.kernels import implements, play, probabilities, update
-from headstart.kernels.best import NORMAL, best_available, probability_of_best
+from headstart.kernels.best import NORMAL, best_available, count_available, probability_of_best
 from headstart.kernels.joint import joint_probability_of_best
 from headstart.kernels.linear import (
     GAIN,
@@ -78,9 +78,11 @@ def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
     n_actions, length = available.size, state.scratch.shape[1]
     phi, whitened = state.scratch[PHI], state.scratch[WHITENED]
     means, widths = np.zeros(n_actions), np.zeros(n_actions)
-    loadings = np.zeros((n_actions if state.is_shared else 0, length))
-    widest = 0.0
+    n_chosen = count_available(available) if state.is_shared else 0
+    chosen_means, loadings, chances = np.empty(n_chosen), np.empty((n_chosen, length)), np.empty(n_chosen)
+    widest, k = 0.0, 0
     for a in range(n_actions):
+        out[a] = 0.0
         if available[a]:
             fill_features(state, context, a)
             group = state.groups[a]
@@ -88,17 +90,19 @@ def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
             widths[a] = state.scale * math.sqrt(whiten(state.factors[group], phi, whitened))
             widest = max(widest, widths[a])
             if state.is_shared:
+                chosen_means[k] = means[a]
                 for j in range(length):
-                    loadings[a, j] = state.scale * whitened[j]
-    out[:] = 0.0
+                    loadings[k, j] = state.scale * whitened[j]
+                k += 1
     if widest == 0.0:  # phi = 0: every draw is 0
         out[best_available(means, available)] = 1.0
     elif state.is_shared:
-        chosen = np.flatnonzero(available)
-        chances = np.empty(chosen.size)
-        joint_probability_of_best(means[chosen], loadings[chosen], chances)
-        for k in range(chosen.size):
-            out[chosen[k]] = chances[k]
+        joint_probability_of_best(chosen_means, loadings, chances)
+        k = 0
+        for a in range(n_actions):
+            if available[a]:
+                out[a] = chances[k]
+                k += 1
     else:
         probability_of_best(NORMAL, means, widths, available, out)
 
@@ -122,7 +126,7 @@ class LinThompson(LinearOracle):
     -----
     Disjoint: the actions' draws are independent and `probabilities` come from quadrature, to 1e-9. Shared: the
     draws depend on each other; two available actions are exact, more are computed on a fixed lattice until its
-    standard error is below 1e-5 (at most 131,072 points), the same for the same state. Neither is sampled.
+    standard error is below 1e-4 (at most 131,072 points), the same for the same state. Neither is sampled.
     """
 
     def __init__(

@@ -47,15 +47,15 @@ def _read_contexts() -> tuple[NDArray[np.float64], tuple[str, ...]]:
 def _read_instance(instance: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """Actions (n,) and potential outcomes (n, 2)."""
     columns = read_columns(installed_file("causallib", f"{_FOLDER}/zymu_{instance}.csv"))
-    outcomes = np.array([columns["y0"], columns["y1"]], dtype=np.float64).T / UNIT
-    return freeze(np.array(columns["z"], dtype=np.int64)), freeze(np.ascontiguousarray(outcomes))
+    outcomes = np.ascontiguousarray(np.array([columns["y0"], columns["y1"]], dtype=np.float64).T)
+    return freeze(np.array(columns["z"], dtype=np.int64)), freeze((outcomes - outcomes.mean()) / UNIT)
 
 
 class ACIC2016:
     """A table of potential outcomes with a log by its own treatment. Needs the extra `trials`.
 
-    Users are rows, drawn with replacement; the outcome of an action is the row's (noise included), in units of
-    10; the truth is the column's mean. A row of the log has the action that the challenge's own treatment gave
+    Users are rows, drawn with replacement; the outcome of an action is the row's (noise included), from the
+    instance's average (instances differ by up to 80) in units of 10; the truth is the column's mean. A row of the log has the action that the challenge's own treatment gave
     it. The challenge kept the propensities to itself, so the log has none: estimate them. In all ten instances
     treatment is better and the raw averages agree, most of them too strongly.
 

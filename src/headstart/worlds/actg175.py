@@ -24,6 +24,7 @@ CONTEXT_NAMES = (
     *("symptom", "cd40", "cd80"),
 )
 UNIT = 300.0  # CD4 cells per cubic millimetre: makes an outcome's standard deviation 0.48
+ZERO = 350.0  # the average at the start of the trial
 # By quarter of the CD4 count at the start, lowest first: who was worst off was given the strongest therapy.
 POLICY = ((0.1, 0.6, 0.15, 0.15), (0.2, 0.5, 0.15, 0.15), (0.5, 0.2, 0.15, 0.15), (0.6, 0.1, 0.15, 0.15))
 
@@ -37,15 +38,15 @@ def _read() -> tuple[NDArray[Any], ...]:
     quarters = np.searchsorted(np.quantile(start, [0.25, 0.5, 0.75]), start, side="right")
     before = contexts[:, CONTEXT_NAMES.index("str2")].astype(np.int64)
     actions = np.array(columns["arms"], dtype=np.int64)
-    outcomes = np.array(columns["cd420"], dtype=np.float64) / UNIT
+    outcomes = (np.array(columns["cd420"], dtype=np.float64) - ZERO) / UNIT
     return tuple(freeze(np.ascontiguousarray(column)) for column in (actions, outcomes, contexts, quarters, before))
 
 
 class ACTG175:
     """The four-arm trial as a `Trial`, with a log confounded by how ill a patient was. Needs the extra `trials`.
 
-    The outcome is the CD4 count after 20 weeks in units of 300 cells per cubic millimetre: about 1.11, 1.35,
-    1.24 and 1.26 for the four therapies. The cells are the quarters of the CD4 count at the start times whether
+    The outcome is the CD4 count after 20 weeks, from 350 cells per cubic millimetre (the average at the start) in
+    units of 300: about -0.06, 0.19, 0.07 and 0.09 for the four therapies. The cells are the quarters of the CD4 count at the start times whether
     the patient had been treated before (8). The log's policy depends on the quarter (`POLICY`), so its
     propensities are known, and its raw averages rank the worst therapy first.
 

@@ -1,6 +1,6 @@
 """headstart: a bandit that starts with what the log already knows."""
 
-from headstart import errors, features, testing, worlds
+from headstart import bounds, errors, features, testing, worlds
 from headstart.evaluators import (
     BalancedWeighting,
     DoublyRobust,
@@ -69,6 +69,7 @@ __all__ = [
     "ThompsonGaussian",
     "TrimmingWarning",
     "WarmStart",
+    "bounds",
     "errors",
     "estimate_propensities",
     "features",

@@ -84,6 +84,16 @@ def test_the_look_up_is_a_dictionary(rows: list[tuple[float, float, int]]):
     assert find(lookup, np.array(rows[0][:2]), 3) == -1
 
 
+def test_minus_zero_is_zero_in_every_column():
+    """Tables of many sizes: the sign is one bit of 64, which a small table's slot may not depend on."""
+    for n in (2, 100, 5000):
+        rest = np.arange(1.0, n + 1)
+        contexts = np.column_stack([np.zeros(n), rest, np.zeros(n)])
+        lookup, keys = make_lookup(np.vstack([contexts, contexts * [-1, 1, 1]]), np.zeros(2 * n, dtype=np.int64))
+        np.testing.assert_array_equal(keys[n:], keys[:n])
+        assert [find(lookup, np.array([-0.0, x, -0.0]), 0) for x in rest[:100]] == list(range(min(n, 100)))
+
+
 def test_many_keys_are_all_found():
     rng = np.random.default_rng(2)
     contexts, tags = rng.standard_normal((5000, 3)), rng.integers(4, size=5000)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 import headstart as hs
 from headstart.errors import OutcomeError
+from headstart.kernels import compiled
 from headstart.kernels.best import BETA, NORMAL
 from tests.kernels.test_best import reference
+from tests.kernels.test_random import _fill_betas, reference_words
 
 
 def test_gaussian_posteriors_by_hand():
@@ -24,6 +26,37 @@ def test_gaussian_posteriors_by_hand():
     half = stats.norm.isf(0.025) * 2 / np.sqrt([3.0, 1.0])
     np.testing.assert_allclose(upper, [2.0 + half[0], half[1]], rtol=1e-12)
     np.testing.assert_allclose(lower, [2.0 - half[0], -half[1]], rtol=1e-12)
+
+
+def test_a_gaussian_play_is_the_largest_of_its_draws():
+    """The slow twin draws mean + scale / sqrt(n + 1) * z for each available action from the same words."""
+    oracle = hs.ThompsonGaussian(3, scale=0.5, rng=4)
+    for i in range(300):
+        available = [0, 2] if i % 3 == 0 else [0, 1, 2]
+        counts, means, _, _ = oracle.readings()
+        words = reference_words(oracle.get_state()["rng"].tolist(), len(available))
+        z = special.ndtri([((word >> 11) + 0.5) * 2.0**-53 for word in words])
+        draws = np.where(counts > 0, means, 0.0)[available] + 0.5 / np.sqrt(counts[available] + 1) * z
+        action = oracle.play(None, available)
+        assert action == available[int(np.argmax(draws))]
+        oracle.update(None, action, 0.1 * action)
+
+
+def test_a_beta_play_is_the_largest_of_its_draws():
+    """The same with Beta(1 + successes, 1 + failures)."""
+    oracle = hs.ThompsonBeta(3, rng=4)
+    for i in range(300):
+        available = [0, 2] if i % 3 == 0 else [0, 1, 2]
+        state, draws = oracle.get_state(), []
+        for a in available:
+            s, n = state["successes"][a], state["counts"][a]
+            draw = np.empty(1)
+            compiled(_fill_betas)(state["rng"], s + 1.0, n - s + 1.0, draw)
+            draws.append(draw[0])
+        action = oracle.play(None, available)
+        assert action == available[int(np.argmax(draws))]
+        np.testing.assert_array_equal(oracle.get_state()["rng"], state["rng"])
+        oracle.update(None, action, float(i % (action + 2) == 0))
 
 
 def test_gaussian_chances_after_a_million_plays_of_one_action():

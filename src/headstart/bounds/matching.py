@@ -39,7 +39,7 @@ def exact_matching_upper(gaps: ArrayLike, horizon: int, counts: ArrayLike, share
     E max{0, l - M} = sum over j <= l of P(M < j), and P(M < j) <= sum over c of P(Binomial(j, P_c) > N(c, a)),
     at most 1: nearly exact for a few large strata, some 25 % of E M too much for many small ones. It uses ln(T + N)
     where the paper has ln(T + A), A a bound on the expected number of matches: the proof needs one on the number
-    itself. Left out: the context of the miss is drawn and lost, which shifts an action's sum of outcomes by 1 at most.
+    itself. Left out: the context of the miss is drawn and lost, shifting an action's sum of outcomes by 1 at most.
     """
     missed, rounds = check_gaps(gaps), check_horizon(horizon)
     rows, chances = check_strata(counts, shares, missed.size)

@@ -54,10 +54,10 @@ def _read_instance(instance: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
 class ACIC2016:
     """A table of potential outcomes with a log by its own treatment. Needs the extra `trials`.
 
-    Users are rows, drawn with replacement; the outcome of an action is the row's (noise included), from the
-    instance's average (instances differ by up to 80) in units of 10; the truth is the column's mean. A row of the log has the action that the challenge's own treatment gave
-    it. The challenge kept the propensities to itself, so the log has none: estimate them. In all ten instances
-    treatment is better and the raw averages agree, most of them too strongly.
+    Users are rows, drawn with replacement; the outcome of an action is the row's (noise included), measured from
+    the instance's average in units of 10; the truth is the column's mean. A row of the log has the action that the
+    challenge's own treatment gave it. The challenge kept the propensities to itself, so the log has none: estimate
+    them. In all ten instances treatment is better and the raw averages agree, most of them too strongly.
 
     Parameters
     ----------

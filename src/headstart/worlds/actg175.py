@@ -45,10 +45,10 @@ def _read() -> tuple[NDArray[Any], ...]:
 class ACTG175:
     """The four-arm trial as a `Trial`, with a log confounded by how ill a patient was. Needs the extra `trials`.
 
-    The outcome is the CD4 count after 20 weeks, from 350 cells per cubic millimetre (the average at the start) in
-    units of 300: about -0.06, 0.19, 0.07 and 0.09 for the four therapies. The cells are the quarters of the CD4 count at the start times whether
-    the patient had been treated before (8). The log's policy depends on the quarter (`POLICY`), so its
-    propensities are known, and its raw averages rank the worst therapy first.
+    The outcome is the CD4 count after 20 weeks, measured from 350 cells per cubic millimetre (the average at the
+    start) in units of 300: about -0.06, 0.19, 0.07 and 0.09 for the four therapies. The cells are the quarters of
+    the CD4 count at the start times whether the patient had been treated before (8). The log's policy depends on
+    the quarter (`POLICY`), so its propensities are known, and its raw averages rank the worst therapy first.
 
     Parameters
     ----------

@@ -182,7 +182,7 @@ def _parse_articles(text: str) -> tuple[str, ...]:
     articles = []
     for block in text[1:].split("|"):
         name, _, features = block.strip().partition(" ")
-        if not name:
+        if not name or ":" in name:
             raise LogError("an article has no number")
         _parse_features(features)
         articles.append(name)

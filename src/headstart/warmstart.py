@@ -9,12 +9,11 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from headstart import kernels
 from headstart.checks import Available, check_context
 from headstart.contexts import LogContexts, Population
 from headstart.errors import ContextError, OptionError
 from headstart.kernels import (
-    compiled,
+    Entry,
     draw_context,
     get_outcome,
     implements,
@@ -201,7 +200,9 @@ class WarmStart:
         self._everything = np.ones(self.n_actions, dtype=np.bool_)
         self._virtual_plays = np.zeros(self.n_actions, dtype=np.int64)
         self._is_due = np.ones(1, dtype=np.bool_)
-        self._phase: Any = None
+        self._is_spent = False  # the log will never answer again: nothing is ever due
+        self._phase = Entry(offline_phase, allocates=False)
+        self._draw = Entry(_draw_context, allocates=False)
 
     @property
     def virtual_plays(self) -> NDArray[np.int64]:
@@ -252,7 +253,7 @@ class WarmStart:
         if context is not None and self.schedule != "batch" and isinstance(self._source, LogContexts):
             user = check_context(context, self._context.size)  # before anything is learnt
         self.oracle.update(self._decided(context), action, outcome)
-        if self.schedule == "batch":
+        if self.schedule == "batch" or self._is_spent:
             return
         self._is_due[0] = True
         if user is not None and user.size and not self._is_exhausted():
@@ -264,11 +265,10 @@ class WarmStart:
         return self.oracle.readings()  # type: ignore[attr-defined]
 
     def _is_exhausted(self) -> bool:
-        state = getattr(self.evaluator, "kernel_state", None)
-        if state is not None:
-            return bool(compiled(_is_exhausted, *kernels.states_in([state]))(state))
-        told = getattr(self.evaluator, "is_exhausted", None)
-        return bool(told()) if told is not None else False
+        if not self._is_spent:
+            told = getattr(self.evaluator, "is_exhausted", None)
+            self._is_spent = bool(told()) if told is not None else False
+        return self._is_spent
 
     def _decided(self, context: ArrayLike | None) -> ArrayLike | None:
         if context is None or self._sees_all:
@@ -279,15 +279,14 @@ class WarmStart:
         """The offline phase: compiled where every part has kernels, otherwise the same in Python."""
         if not self._is_due[0]:
             return
+        if self._is_exhausted():
+            self._is_due[0] = False
+            return
         state = self.kernel_state
         if state is not None:
-            if self._phase is None:
-                self._phase = compiled(offline_phase, *kernels.states_in([state]), allocates=False)
             self._phase(state)
             return
         self._is_due[0] = False
-        if self._is_exhausted():
-            return
         actions = range(self.n_actions) if self.schedule == "batch" else [None]
         for fixed in actions:
             while True:
@@ -304,16 +303,11 @@ class WarmStart:
         state = getattr(self._source, "kernel_state", None)
         if state is None:
             return check_context(self._source(), self._context.size)
-        draw = compiled(_draw_context, *kernels.states_in([state]))
-        draw(state, self._context)
+        self._draw(state, self._context)
         return self._context.copy()
 
     def __repr__(self) -> str:
         return f"WarmStart({self.oracle!r}, {self.evaluator!r}, virtual plays {self._virtual_plays.tolist()})"
-
-
-def _is_exhausted(state: Any) -> Any:
-    return is_exhausted(state)
 
 
 def _draw_context(state: Any, out: Any) -> None:

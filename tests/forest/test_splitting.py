@@ -52,7 +52,7 @@ def test_gain_of_two_actions_by_hand():
 def test_sorted_nodes_choose_the_slow_twins_split(n_actions: int, kind: str):
     """Every split of the first tree of each of 15 groups has the largest gain that both halves allow."""
     rng = np.random.default_rng(7)
-    n, options = 120, ForestOptions(n_trees=30, mtry=400.0, min_leaf=2, alpha=0.1)
+    n, options = 200, ForestOptions(n_trees=30, mtry=400.0, min_leaf=2, alpha=0.1)
     x = rng.random((n, 4)) if kind == "continuous" else rng.integers(0, 5, (n, 4)) / 4.0
     a = rng.integers(n_actions, size=n)
     y = rng.standard_normal(n) + (a + 1) * (x[:, 1] > 0.5)

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -81,7 +82,7 @@ class TestOriginalFiles:
         """In the time, the click, the user's features, an article's number, its features, the last decimals."""
         for length in range(1, len(LINES[2])):
             write(tmp_path / "clicks", [*LINES[:2], LINES[2][:length]], end="")
-            with pytest.raises(LogError, match=r"clicks, line 3: the line is cut, the file ends without a line break: "):
+            with pytest.raises(LogError, match="clicks, line 3: the line is cut, the file ends without a line break"):
                 read_yahoo(tmp_path / "clicks")
 
     def test_a_compressed_file_that_is_cut_says_where(self, tmp_path):
@@ -198,6 +199,13 @@ class TestExperiments:
         ]
         for experiment in YAHOO_EXPERIMENTS.values():
             assert experiment.cases()
+
+    @pytest.mark.skipif(find_spec("xgboost") is None, reason="xgboost is of the extra xgboost")
+    def test_the_heuristics_run(self, data):
+        results = list(run_yahoo("yahoo-heuristics", data, runs=2, rounds=100))
+        assert [r.setting.get("evaluator") for r in results] == [
+            *(None, "historical average", "linear regression", "xgboost", "SDB", "IPSW")
+        ]
 
     def test_the_forest_runs(self, data):
         cases = [r.series for r in run_yahoo("yahoo-forest", data, runs=1, rounds=30)]

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from headstart import kernels
 from headstart.checks import NO_CONTEXT, check_action, check_context
 from headstart.errors import LogError
-from headstart.kernels import get_outcome, implements, is_exhausted
+from headstart.kernels import Entry, get_outcome, implements, is_exhausted
 from headstart.log import Log
 
 
@@ -33,11 +33,17 @@ class CompiledEvaluator:
     needs_context = False
 
     def __init__(self, log: Log, state: Any) -> None:
-        self.n_actions = log.n_actions
-        self.contexts: NDArray[np.float64] = log.contexts
-        self.context_names = log.context_names
+        self._take(log.n_actions, log.contexts, log.context_names, state)
+
+    def _take(
+        self, n_actions: int, contexts: NDArray[np.float64], context_names: tuple[str, ...], state: Any
+    ) -> None:
+        self.n_actions = n_actions
+        self.contexts = contexts
+        self.context_names = context_names
         self._state = state
-        self._get_outcome: Any = None  # bound when first asked for: a compiled loop never asks
+        self._get_outcome = Entry(_get_outcome, allocates=False)
+        self._is_exhausted = Entry(_is_exhausted, allocates=False)
 
     @property
     def kernel_state(self) -> Any:
@@ -46,19 +52,17 @@ class CompiledEvaluator:
 
     def get_outcome(self, context: ArrayLike | None, action: int) -> float | None:
         """What would have happened, from the log, or None if it has no (more) answer."""
-        seen = check_context(context, self.contexts.shape[1]) if self.needs_context else NO_CONTEXT
         index = check_action(action, self.n_actions)
-        if self._get_outcome is None:
-            self._get_outcome = kernels.entry(_get_outcome, self._state, seen, index, allocates=False)
+        seen = self._as_seen(context, index)
         outcome: float = self._get_outcome(self._state, seen, index)
         return None if math.isnan(outcome) else outcome
 
+    def _as_seen(self, context: ArrayLike | None, action: int) -> NDArray[np.float64]:
+        return check_context(context, self.contexts.shape[1]) if self.needs_context else NO_CONTEXT
+
     def is_exhausted(self) -> bool:
         """True once it will never answer again, whatever is asked."""
-        return bool(kernels.compiled(_is_exhausted, *kernels.states_in([self._state]))(self._state))
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_get_outcome": None}
+        return bool(self._is_exhausted(self._state))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(n_actions={self.n_actions})"

@@ -76,7 +76,9 @@ class ForestMatching(CompiledEvaluator):
 
     needs_context = True
 
-    def __init__(self, log: Log, options: ForestOptions | None = None, *, n_threads: int = 1, rng: RNG = None) -> None:
+    def __init__(
+        self, log: Log, options: ForestOptions | None = None, *, n_threads: int = 1, rng: RNG = None
+    ) -> None:
         if log.n_features == 0:
             raise LogError("ForestMatching needs contexts and the log has none: give Log(..., contexts=...)")
         generator = as_generator(rng)

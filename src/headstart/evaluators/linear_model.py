@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from headstart import kernels
-from headstart.checks import check_action, check_context, check_number
+from headstart.checks import check_context, check_number
 from headstart.errors import LogError, OptionError
 from headstart.evaluators.compiled import CompiledEvaluator
 from headstart.features import FeatureFunction, Features, check_features
@@ -128,10 +127,7 @@ class LinearModel(CompiledEvaluator):
             if array.shape != shape or not np.isfinite(array).all():
                 raise OptionError(f"{name} must be finite, of shape {shape}, got shape {array.shape}")
         model._build(features, gram_array, moment_array, ridge)
-        model.n_actions = features.n_actions
-        model.contexts = np.empty((0, features.n_features))
-        model.context_names = ()
-        model._get_outcome = None
+        model._take(features.n_actions, np.empty((0, features.n_features)), (), model._state)
         return model
 
     def _build(self, features: Features, grams: Any, moments: Any, ridge: float) -> None:
@@ -168,21 +164,10 @@ class LinearModel(CompiledEvaluator):
         """The ridge estimate: (K, m) if disjoint, (1, m) if shared."""
         return np.array(self._state.theta[:, : self.features.length])
 
-    def get_outcome(self, context: ArrayLike | None, action: int) -> float | None:
-        """The predicted outcome, or None where the plays already answered say as much as the log."""
-        index = check_action(action, self.n_actions)
+    def _as_seen(self, context: ArrayLike | None, action: int) -> NDArray[np.float64]:
         if isinstance(self.features, FeatureFunction):
-            seen = self.features.expand(context, [index])
-        else:
-            seen = check_context(context, self.features.n_features)
-        if self._get_outcome is None:
-            self._get_outcome = kernels.entry(_answer, self._state, seen, index, allocates=False)
-        outcome: float = self._get_outcome(self._state, seen, index)
-        return None if math.isnan(outcome) else outcome
-
-
-def _answer(state: Any, context: Any, action: Any) -> Any:
-    return get_outcome(state, context, action)
+            return self.features.expand(context, [action])
+        return check_context(context, self.features.n_features)
 
 
 def linear_sums(log: Log, features: Features) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

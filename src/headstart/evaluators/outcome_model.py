@@ -115,10 +115,6 @@ class OutcomeModel(CompiledEvaluator):
         """None when the models are not linear: then the plain loop is the way."""
         return self._state if self._is_linear else None
 
-    def is_exhausted(self) -> bool:
-        """True once every action has been answered as often as it has rows."""
-        return not self._state.budgets.any()
-
     def get_outcome(self, context: ArrayLike | None, action: int) -> float | None:
         """The predicted outcome, or None once the action has been answered as often as it has rows."""
         if self._is_linear:

@@ -14,7 +14,7 @@ from headstart.checks import check_action, check_context
 from headstart.errors import OptionError
 from headstart.evaluators.compiled import CompiledEvaluator
 from headstart.evaluators.lookup import make_lookup
-from headstart.kernels import fill_propensities, get_outcome, implements, is_exhausted, kernel
+from headstart.kernels import Entry, fill_propensities, get_outcome, implements, is_exhausted, kernel
 from headstart.kernels.arrays import copy_into
 from headstart.kernels.strata import Lookup, Strata, are_stopped, draw_row, find_key, make_strata
 from headstart.log import Log
@@ -139,6 +139,7 @@ class PropensityMatching(CompiledEvaluator):
         state = PropensityMatchingState(
             known, levels, lookup, strata, np.empty(log.n_actions), np.empty(log.n_actions - 1)
         )
+        self._draw = Entry(_draw, allocates=False)
         super().__init__(log, state)
 
     @property
@@ -153,5 +154,5 @@ class PropensityMatching(CompiledEvaluator):
         seen = check_context(context, self.contexts.shape[1])
         index = check_action(action, self.n_actions)
         self._state.vector[:] = check_vector(self._propensity(seen), self.n_actions)
-        outcome: float = kernels.compiled(_draw, *kernels.states_in([self._state]))(self._state, index)
+        outcome: float = self._draw(self._state, index)
         return None if math.isnan(outcome) else outcome

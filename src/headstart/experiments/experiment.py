@@ -18,6 +18,7 @@ class Case:
     rounds: int
     setting: Mapping[str, Any] = field(default_factory=dict)
     share: float = 1.0  # of the runs asked for: less for what takes seconds a run
+    bounds: Mapping[str, Callable[[int], float]] = field(default_factory=dict)  # series -> horizon -> upper bound
 
     def n_runs(self, asked: int) -> int:
         """How many runs this case gets when so many are asked for."""
@@ -46,6 +47,7 @@ class Result:
     series: str
     setting: Mapping[str, Any]
     curve: Curve
+    bound: Callable[[int], float] | None = None  # an upper bound of the regret for a horizon, drawn over the curve
 
     def as_row(self) -> dict[str, Any]:
         """The line of JSON that `headstart reproduce --json` prints."""
@@ -89,4 +91,4 @@ def run_experiment(
             progress=progress,
         )
         for series, curve in curves.items():
-            yield Result(experiment.name, series, case.setting, curve)
+            yield Result(experiment.name, series, case.setting, curve, case.bounds.get(series))

@@ -54,6 +54,15 @@ def draw_figure(experiment: Experiment, results: Sequence[Result], path: Path) -
         plt.close(figure)
 
 
+def _draw_bound(axes: Any, result: Result, colour: str) -> None:
+    assert result.bound is not None
+    horizons = [int(t) for t in result.curve.rounds[:: max(1, result.curve.rounds.size // 25)]]
+    values = [result.bound(t) for t in horizons]
+    label = f"its bound: {values[-1]:.3g}"
+    axes.plot(horizons, values, color=colour, linewidth=0.9, linestyle=(0, (6, 3)), label=label)
+    axes.set_yscale("symlog", linthresh=1.0)
+
+
 def _panels(results: Sequence[Result], panels: Sequence[str]) -> dict[str, list[Result]]:
     groups: dict[str, list[Result]] = {}
     for result in results:
@@ -79,6 +88,8 @@ def _draw_panel(axes: Any, results: Sequence[Result], panels: Sequence[str], *, 
             markersize=5 if is_alone else 4,
             label=f"{label_of(result, without=panels)}: {curve.mean:.3g} ± {curve.se:.2g}",
         )
+        if result.bound is not None:
+            _draw_bound(axes, result, colour)
     axes.set_xlim(0, max(int(result.curve.rounds[-1]) for result in results))
     axes.set_ylim(bottom=0)
     axes.spines[["top", "right"]].set_visible(False)

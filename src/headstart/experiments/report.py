@@ -20,7 +20,9 @@ h2 { margin-top: 3rem; border-top: 1px solid #ccc; padding-top: 1rem; }
 img { max-width: 100%; height: auto; }
 table { border-collapse: collapse; font-size: 0.9rem; }
 th, td { text-align: left; padding: 0.15rem 0.9rem 0.15rem 0; }
-td.n { text-align: right; font-variant-numeric: tabular-nums; } .claim { color: #444; } nav a { margin-right: 0.8rem; }
+td.n { text-align: right; font-variant-numeric: tabular-nums; }
+.claim { color: #444; }
+nav a { margin-right: 0.8rem; }
 """
 
 

@@ -1,6 +1,6 @@
 """Compiled kernels: the one room that imports numba. See ARCHITECTURE.md, "Speed by composition"."""
 
-from headstart.kernels.compile import compiled, entry, is_compiling, kernel, states_in
+from headstart.kernels.compile import Entry, compiled, entry, is_compiling, kernel, states_in
 from headstart.kernels.verbs import (
     draw_context,
     draw_outcome,
@@ -17,6 +17,7 @@ from headstart.kernels.verbs import (
 )
 
 __all__ = [
+    "Entry",
     "compiled",
     "draw_context",
     "draw_outcome",

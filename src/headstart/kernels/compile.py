@@ -74,6 +74,26 @@ def entry(function: Callable[..., Any], *arguments: Any, allocates: bool = True)
     return point
 
 
+class Entry:
+    """A kernel bound to the types of the arguments it is first called with; later calls must have the same."""
+
+    def __init__(self, function: Callable[..., Any], *, allocates: bool = True) -> None:
+        self._function, self._allocates = function, allocates
+        self._point: Callable[..., Any] | None = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self._point is None:
+            self._point = entry(self._function, *arguments, allocates=self._allocates)
+        return self._point(*arguments)
+
+    def __reduce__(self) -> tuple[Any, ...]:  # machine code is not copied or pickled: it is bound again
+        return _new_entry, (self._function, self._allocates)
+
+
+def _new_entry(function: Callable[..., Any], allocates: bool) -> Entry:
+    return Entry(function, allocates=allocates)
+
+
 def states_in(values: Iterable[Any]) -> Iterator[type]:
     """The NamedTuple classes found in these values, nested ones included, each as often as it stands."""
     for value in values:

@@ -55,6 +55,15 @@ def factors_of(grams: Floats) -> Floats:
 
 
 @kernel
+def is_finite(values: Any) -> bool:
+    """Whether no value is infinite or NaN: only those are not 0 when multiplied by 0."""
+    total = 0.0
+    for i in range(values.size):
+        total += 0.0 * values[i]
+    return total == 0.0
+
+
+@kernel
 def fill_features(state: Any, context: Any, action: int) -> None:
     """phi(x, a) into the scratch: weight times a column of x; the column after the last one is the constant 1."""
     phi = state.scratch[PHI]

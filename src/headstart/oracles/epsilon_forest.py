@@ -1,4 +1,4 @@
-"""Epsilon-decreasing multi-action forest (BanditOracle 3): mostly what the forest thinks best, sometimes any action."""
+"""Epsilon-decreasing multi-action forest (BanditOracle 3): mostly the forest's best, sometimes any action."""
 
 from __future__ import annotations
 

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from headstart.checks import Available, check_action, check_available
+from headstart import kernels
+from headstart.checks import Available, check_action, check_available, check_context, check_outcome
 from headstart.errors import ContextError
-from headstart.features import Features
-from headstart.kernels.linear import N_SCRATCH, new_factors, padded
+from headstart.features import FeatureFunction, Features
+from headstart.kernels.linear import N_SCRATCH, is_finite, new_factors, padded
 from headstart.kernels.tally import new_tally
 from headstart.oracles.compiled import CompiledOracle
 
@@ -34,18 +35,30 @@ def new_linear(features: Features, ridge: float) -> _Fields:
     )
 
 
+def _play(state: Any, context: Any, available: Any) -> Any:
+    return kernels.play(state, context, available) if is_finite(context) else -1
+
+
+def _update(state: Any, context: Any, action: Any, outcome: Any) -> Any:
+    if is_finite(context):
+        kernels.update(state, context, action, outcome)
+        return True
+    return False
+
+
 class LinearOracle(CompiledOracle):
     """An oracle over a state that begins with `new_linear`'s fields."""
 
     def __init__(self, features: Features, state: Any) -> None:
         super().__init__(features.n_actions, state, features.n_seen)
         self.features = features
+        self._function = features if isinstance(features, FeatureFunction) else None
         self.n_features = features.n_features
 
     @property
     def kernel_state(self) -> Any:
         """The state for the compiled loops; None with a FeatureFunction, whose way is the plain loop."""
-        return self._state if self.features.function is None else None
+        return self._state if self._function is None else None
 
     @property
     def theta(self) -> NDArray[np.float64]:
@@ -58,27 +71,48 @@ class LinearOracle(CompiledOracle):
         factors = self._state.factors[:, : self.features.length, : self.features.length]
         return np.array(factors @ factors.transpose(0, 2, 1))
 
+    # A decision takes two microseconds, of which looking for NaN from Python would be a third: the entry points
+    # below look themselves, and only what they turn away is checked again, for the error's sake.
+
     def play(self, context: ArrayLike | None = None, available: Available = None) -> int:
         """Choose an action for this context among the available ones (all by default)."""
-        return super().play(self._as_seen(context, available), available)
+        mask = self._all if available is None else check_available(available, self.n_actions)
+        if self._function is not None:
+            context = self._function.expand(context, np.flatnonzero(mask))
+        seen = self._as_vector(context)
+        if self._play is None:
+            self._play = kernels.entry(_play, self._state, seen, mask, allocates=False)
+        action: int = self._play(self._state, seen, mask)
+        if action < 0:
+            check_context(context, self._n_seen)
+        return action
+
+    def update(self, context: ArrayLike | None, action: int, outcome: float) -> None:
+        """Learn that `action` under `context` had `outcome`; outcomes may come late and in any order."""
+        index, number = check_action(action, self.n_actions), check_outcome(outcome)
+        if self._function is not None:
+            context = self._function.expand(context, [index])
+        seen = self._as_vector(context)
+        if self._update is None:
+            self._update = kernels.entry(_update, self._state, seen, index, number, allocates=False)
+        if not self._update(self._state, seen, index, number):
+            check_context(context, self._n_seen)
 
     def probabilities(
         self, context: ArrayLike | None = None, available: Available = None
     ) -> NDArray[np.float64]:
         """The chance of each action in `play`, 0 for those not available."""
-        return super().probabilities(self._as_seen(context, available), available)
+        if self._function is not None:
+            mask = self._all if available is None else check_available(available, self.n_actions)
+            context = self._function.expand(context, np.flatnonzero(mask))
+        return super().probabilities(context, available)
 
-    def update(self, context: ArrayLike | None, action: int, outcome: float) -> None:
-        """Learn that `action` under `context` had `outcome`; outcomes may come late and in any order."""
-        if self.features.function is not None:
-            context = self.features.expand(context, [check_action(action, self.n_actions)])
-        super().update(context, action, outcome)
-
-    def _as_seen(self, context: ArrayLike | None, available: Available) -> ArrayLike | None:
-        if self.features.function is None:
-            return context
-        mask = self._all if available is None else check_available(available, self.n_actions)
-        return self.features.expand(context, np.flatnonzero(mask))
+    def _as_vector(self, context: ArrayLike | None) -> NDArray[np.float64]:
+        try:
+            vector = np.ascontiguousarray(context, dtype=np.float64)
+        except (TypeError, ValueError):
+            return check_context(context, self._n_seen)
+        return vector if vector.shape == (self._n_seen,) else check_context(context, self._n_seen)
 
     def predict(self, contexts: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Per context and action, (n, K) each: the estimate theta'phi and the width sqrt(phi'V^-1 phi).

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from headstart import kernels
 from headstart.checks import check_action
+from headstart.kernels import Entry
 from headstart.log import Log
 
 
@@ -37,6 +38,9 @@ class DrawnWorld:
         self.n_features = n_features
         self.kernel_state = state
         self.population = population  # the true distribution of contexts, as WarmStart's `contexts`
+        self._draw_user = Entry(_draw_user, allocates=False)
+        self._draw_outcome = Entry(_draw_outcome, allocates=False)
+        self._expected_outcomes = Entry(_expected_outcomes, allocates=False)
 
     def again(self) -> DrawnWorld:
         """The same world from the same first user on, and the same population from its first draw on."""
@@ -51,21 +55,18 @@ class DrawnWorld:
     def draw_user(self) -> NDArray[np.float64]:
         """The next user's context."""
         out = np.empty(self.n_features)
-        self._compiled(_draw_user)(self.kernel_state, out)
+        self._draw_user(self.kernel_state, out)
         return out
 
     def draw_outcome(self, action: int) -> float:
         """What the present user does when shown `action`."""
-        return float(self._compiled(_draw_outcome)(self.kernel_state, check_action(action, self.n_actions)))
+        return float(self._draw_outcome(self.kernel_state, check_action(action, self.n_actions)))
 
     def expected_outcomes(self) -> NDArray[np.float64]:
         """The mean outcome of each action that regret is measured against, (K,)."""
         out = np.empty(self.n_actions)
-        self._compiled(_expected_outcomes)(self.kernel_state, out)
+        self._expected_outcomes(self.kernel_state, out)
         return out
-
-    def _compiled(self, function: Any) -> Any:
-        return kernels.compiled(function, *kernels.states_in([self.kernel_state]))
 
 
 def freeze(values: NDArray[Any]) -> NDArray[Any]:

@@ -61,7 +61,7 @@ def reference(family: int, p: list[float], q: list[float]) -> np.ndarray:
         ([5.0, 0.0, 0.0], [1e-3, 1.0, 1.0]),
         ([0.25, 0.5, 0.25], [0.25, 0.001, 0.25]),
         (list(np.linspace(0, 1, 10)), list(np.linspace(0.1, 2, 10))),
-        (list(np.linspace(0, 1, 40)), [0.3] * 40),
+        (list(np.linspace(0, 1, 20)), [0.3] * 20),
     ],
 )
 def test_normal_chances_are_scipy_s_quadrature_to_1e9(means: list[float], deviations: list[float]):
@@ -87,7 +87,7 @@ def test_normal_chances_are_scipy_s_quadrature_to_1e9(means: list[float], deviat
         ([1, 40], [20, 1]),
         ([1, 50], [30, 1e4]),
         ([1, 2, 3, 4, 5], [5, 4, 3, 2, 1]),
-        ([1] * 30, list(range(1, 31))),
+        ([1] * 15, list(range(1, 30, 2))),
         ([5e7, 5e7 + 3000], [5e7, 5e7]),
     ],
 )

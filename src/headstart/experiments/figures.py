@@ -56,7 +56,8 @@ def draw_figure(experiment: Experiment, results: Sequence[Result], path: Path) -
 
 def _draw_bound(axes: Any, result: Result, colour: str) -> None:
     assert result.bound is not None
-    horizons = [int(t) for t in result.curve.rounds[:: max(1, result.curve.rounds.size // 25)]]
+    rounds = result.curve.rounds
+    horizons = [int(t) for t in rounds[:: -max(1, rounds.size // 25)]][::-1]  # the last round included
     values = [result.bound(t) for t in horizons]
     label = f"its bound: {values[-1]:.3g}"
     axes.plot(horizons, values, color=colour, linewidth=0.9, linestyle=(0, (6, 3)), label=label)
@@ -95,4 +96,5 @@ def _draw_panel(axes: Any, results: Sequence[Result], panels: Sequence[str], *, 
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", linewidth=0.4, alpha=0.5)
     axes.tick_params(labelsize=9 if is_alone else 7)
-    axes.legend(fontsize=8 if is_alone else 6, frameon=False, loc="upper left")
+    place = "upper left" if all(result.bound is None for result in results) else "lower right"
+    axes.legend(fontsize=8 if is_alone else 6, frameon=False, loc=place)

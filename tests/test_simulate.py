@@ -209,3 +209,18 @@ def test_a_curve_s_figures_by_hand():
 
 def test_one_run_has_no_standard_error():
     assert np.isnan(Curve(np.array([1]), np.array([[1.0]]), 0.0).se)
+
+
+def test_outcomes_outside_an_oracles_range_are_an_error_in_the_compiled_loop_too():
+    with pytest.raises(hs.errors.OutcomeError, match=r"outcomes must be in \[0, 1\] for ThompsonBeta"):
+        hs.simulate(hs.worlds.Synthetic(2), {"beta": lambda w, log, rng: hs.ThompsonBeta(2, rng=rng)}, 50, 1, seed=1)
+
+
+def test_a_policy_given_as_an_object_has_its_own_randomness_in_each_run():
+    curve = hs.simulate(hs.worlds.Synthetic(2), {"greedy": hs.EpsilonGreedy(2, 0.5, rng=1)}, 100, 6, seed=1)["greedy"]
+    assert np.unique(curve.regrets[:, -1]).size > 3
+
+
+def test_a_policy_for_other_columns_is_refused():
+    with pytest.raises(hs.errors.OptionError, match="decides on 3 columns, the world shows 4"):
+        hs.simulate(hs.worlds.Synthetic(2), {"linear": hs.LinUCB(2, 3)}, 10, 1, seed=1)

@@ -384,3 +384,22 @@ def test_a_plain_propensity_function_ends_like_a_compiled_one():
 def test_repr_counts_the_virtual_plays():
     shown = repr(hs.WarmStart(hs.UCB(2), hs.NoLog()))
     assert shown == "WarmStart(UCB(n_actions=2, plays=0), NoLog(), virtual plays [0, 0])"
+
+
+class TestOutcomeRanges:
+    """Oracles for outcomes in a range: the log's must lie in it, and a model's answer just outside is moved to it."""
+
+    def test_a_log_outside_the_oracles_range_is_refused(self):
+        log = hs.Log([0, 1], [0.5, 5.0], propensities=[0.5, 0.5])
+        with pytest.raises(hs.errors.OptionError, match=r"ThompsonBeta takes outcomes in \[0, 1\], the log's are in"):
+            hs.WarmStart(hs.ThompsonBeta(2, rng=1), hs.IPSWeighting(log), rng=1)
+
+    @pytest.mark.parametrize("is_plain", [False, True])
+    def test_a_models_answer_outside_the_range_is_moved_to_its_border(self, is_plain):
+        """Outcomes 0 at x = 0 and 1 at x = 1: the line says 3 at x = 3 and -2 at x = -2, which count as 1 and 0."""
+        log = hs.Log([0] * 4, [0.0, 1.0, 0.0, 1.0], [[0.0], [1.0], [0.0], [1.0]], n_actions=1)
+        evaluator = Plain(hs.OutcomeModel(log)) if is_plain else hs.OutcomeModel(log)
+        policy = hs.WarmStart(hs.ThompsonBeta(1, rng=1), evaluator, contexts=[[3.0]], rng=1)
+        policy.play()
+        assert policy.virtual_plays.tolist() == [4]
+        assert policy.readings().means == pytest.approx([1.0])

@@ -55,6 +55,10 @@ class LogContexts:
             fixed, np.empty((_FIRST_CAPACITY, n_features)), np.zeros(1, dtype=np.int64), as_words(rng)
         )
 
+    def reseed(self, rng: RNG) -> None:
+        """New randomness."""
+        self.kernel_state = self.kernel_state._replace(rng=as_words(rng))
+
     def reserve(self, n_more: int) -> None:
         """Make room for this many more online contexts."""
         state = self.kernel_state
@@ -93,3 +97,7 @@ class Population:
         matrix.setflags(write=False)
         self.n_features = matrix.shape[1]
         self.kernel_state = PopulationState(matrix, as_words(rng))
+
+    def reseed(self, rng: RNG) -> None:
+        """New randomness."""
+        self.kernel_state = self.kernel_state._replace(rng=as_words(rng))

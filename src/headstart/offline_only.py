@@ -41,7 +41,7 @@ class OfflineOnly:
 
     def __init__(self, oracle: Oracle, evaluator: Evaluator, contexts: Any = None, rng: RNG = None) -> None:
         self.policy = WarmStart(oracle, evaluator, contexts, schedule="batch", rng=rng)
-        self.n_actions = oracle.n_actions
+        self.n_actions, self.n_features = oracle.n_actions, self.policy.n_features
 
     @property
     def kernel_state(self) -> Any:

@@ -11,9 +11,10 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from headstart import kernels
-from headstart.errors import OptionError
+from headstart.errors import OptionError, OutcomeError
 from headstart.kernels import draw_outcome, draw_user, expected_outcomes, play, update
 from headstart.kernels.arrays import largest
 from headstart.log import Log
@@ -75,9 +76,12 @@ class Curve:
 
 
 def _run(
-    world: Any, policy: Any, available: Any, context: Any, expected: Any, checkpoints: Any, out: Any
+    world: Any, policy: Any, available: Any, context: Any, expected: Any, checkpoints: Any, seen: Any, out: Any
 ) -> None:
-    """One run: Algorithm 1 around whatever policy and world the arguments' types compose."""
+    """One run: Algorithm 1 around whatever policy and world the arguments' types compose.
+
+    `seen` gets the smallest and the largest outcome: kernels do not check, so their caller can.
+    """
     regret = 0.0
     start = 0
     for c in range(checkpoints.size):
@@ -87,6 +91,8 @@ def _run(
             outcome = draw_outcome(world, action)
             expected_outcomes(world, expected)
             regret += largest(expected) - expected[action]
+            seen[0] = min(seen[0], outcome)
+            seen[1] = max(seen[1], outcome)
             update(policy, context, action, outcome)
         start = checkpoints[c]
         out[c] = regret
@@ -109,7 +115,7 @@ def simulate(
         A world's settings (`worlds.Synthetic(...)`, ...).
     policies
         By name: a function (drawn world, log, rng) -> policy, called in each run; or a policy, which each
-        run copies.
+        run copies and, if it has `reseed`, gives its own randomness.
     rounds, runs, seed
         Each run has its own streams, spawned from the seed, so the result depends neither on `n_jobs` nor
         on the other policies. All policies of a run meet the same log and the same users.
@@ -144,23 +150,30 @@ def simulate(
             if progress is not None:
                 progress(1)
 
-    run_one(0)  # compiles what there is to compile before threads would wait for it
-    if n_jobs == 1:
-        for run in range(1, runs):
-            run_one(run)
-    else:
-        with ThreadPoolExecutor(n_jobs) as pool:
-            list(pool.map(run_one, range(1, runs)))
+    with threadpool_limits(1, user_api="blas"):  # the runs are the threads; more would only wait for each other
+        run_one(0)  # compiles what there is to compile before threads would wait for it
+        if n_jobs == 1:
+            for run in range(1, runs):
+                run_one(run)
+        else:
+            with ThreadPoolExecutor(n_jobs) as pool:
+                list(pool.map(run_one, range(1, runs)))
     return {name: Curve(checkpoints, regrets[name], seconds[name]) for name in policies}
 
 
 def _make(made: Any, drawn: Any, rng: np.random.Generator) -> Any:
-    if hasattr(made, "play"):
-        return deepcopy(made)
-    return made(drawn, drawn.log, rng)
+    if not hasattr(made, "play"):
+        return made(drawn, drawn.log, rng)
+    policy = deepcopy(made)
+    if hasattr(policy, "reseed"):
+        policy.reseed(rng)
+    return policy
 
 
 def _run_policy(drawn: Any, policy: Any, checkpoints: NDArray[np.int64], out: NDArray[np.float64]) -> None:
+    needed = getattr(policy, "n_features", 0)
+    if needed not in (0, drawn.n_features):
+        raise OptionError(f"the policy decides on {needed} columns, the world shows {drawn.n_features}")
     state = getattr(policy, "kernel_state", None)
     if state is None:
         _run_plain(drawn, policy, checkpoints, out)
@@ -168,6 +181,7 @@ def _run_policy(drawn: Any, policy: Any, checkpoints: NDArray[np.int64], out: ND
     if hasattr(policy, "reserve"):
         policy.reserve(int(checkpoints[-1]))
         state = policy.kernel_state
+    seen = np.array([np.inf, -np.inf])
     arguments = (
         drawn.kernel_state,
         state,
@@ -175,9 +189,15 @@ def _run_policy(drawn: Any, policy: Any, checkpoints: NDArray[np.int64], out: ND
         np.empty(drawn.n_features),
         np.empty(drawn.n_actions),
         checkpoints,
+        seen,
         out,
     )
     kernels.compiled(_run, *kernels.states_in(arguments), allocates=False)(*arguments)
+    low, high = getattr(policy, "outcome_range", (-np.inf, np.inf))
+    if seen[0] < low or seen[1] > high:
+        raise OutcomeError(
+            f"outcomes must be in [{low:g}, {high:g}] for {policy!r}, the world's were in [{seen[0]:g}, {seen[1]:g}]"
+        )
 
 
 def _run_plain(drawn: Any, policy: Any, checkpoints: NDArray[np.int64], out: NDArray[np.float64]) -> None:

@@ -65,6 +65,8 @@ class WarmStartState(NamedTuple):
     everything: NDArray[np.bool_]  # (K,)
     virtual_plays: NDArray[np.int64]  # (K,)
     is_due: NDArray[np.bool_]  # (1,) whether the offline phase of the coming round is still to run
+    low: float  # the oracle's range of outcomes: a model's answer just outside is moved to its border
+    high: float
     is_batch: bool
 
 
@@ -84,7 +86,7 @@ def _each_round(state: Any) -> None:
         outcome = get_outcome(state.evaluator, state.context, action)
         if math.isnan(outcome):
             break
-        update(state.oracle, state.seen, action, outcome)
+        update(state.oracle, state.seen, action, min(max(outcome, state.low), state.high))
         state.virtual_plays[action] += 1
 
 
@@ -98,7 +100,7 @@ def _batch(state: Any) -> None:
             if math.isnan(outcome):
                 break
             _select(state.context, state.columns, state.seen)
-            update(state.oracle, state.seen, action, outcome)
+            update(state.oracle, state.seen, action, min(max(outcome, state.low), state.high))
             state.virtual_plays[action] += 1
 
 
@@ -183,6 +185,8 @@ class WarmStart:
         known = getattr(evaluator, "n_actions", oracle.n_actions)
         if known != oracle.n_actions:
             raise OptionError(f"the oracle has {oracle.n_actions} actions, the evaluator {known}")
+        self.outcome_range = _check_ranges(oracle, evaluator)
+        self._low, self._high = self.outcome_range
         self.oracle, self.evaluator, self.schedule = oracle, evaluator, schedule
         self.n_actions = oracle.n_actions
         self._source, n_features = _as_source(contexts, oracle, evaluator, rng)
@@ -196,6 +200,8 @@ class WarmStart:
             )
         # A permutation of all columns is a choice too.
         self._sees_all = np.array_equal(self._columns, np.arange(n_features))
+        # How long a context `play` and `update` must be given; 0: none is looked at.
+        self.n_features = n_features if self._columns.size or isinstance(self._source, LogContexts) else 0
         self._context = np.zeros(n_features)
         self._everything = np.ones(self.n_actions, dtype=np.bool_)
         self._virtual_plays = np.zeros(self.n_actions, dtype=np.int64)
@@ -227,8 +233,17 @@ class WarmStart:
             self._everything,
             self._virtual_plays,
             self._is_due,
+            self._low,
+            self._high,
             self.schedule == "batch",
         )
+
+    def reseed(self, rng: RNG) -> None:
+        """New randomness for the oracle and the virtual users; what was learnt stays."""
+        generator = as_generator(rng)
+        for part in (self.oracle, self._source):
+            if hasattr(part, "reseed"):
+                part.reseed(generator)
 
     def reserve(self, rounds: int) -> None:
         """Make room for this many online contexts: the compiled loops cannot grow an array."""
@@ -296,7 +311,7 @@ class WarmStart:
                 outcome = self.evaluator.get_outcome(context, action)
                 if outcome is None:
                     break
-                self.oracle.update(seen, action, outcome)
+                self.oracle.update(seen, action, min(max(outcome, self._low), self._high))
                 self._virtual_plays[action] += 1
 
     def _draw_context(self) -> NDArray[np.float64]:
@@ -312,6 +327,18 @@ class WarmStart:
 
 def _draw_context(state: Any, out: Any) -> None:
     draw_context(state, out)
+
+
+def _check_ranges(oracle: Any, evaluator: Any) -> tuple[float, float]:
+    """The range of outcomes that the oracle takes; the log's must lie in it."""
+    low, high = getattr(oracle, "outcome_range", (-math.inf, math.inf))
+    least, most = getattr(evaluator, "outcome_range", (low, high))
+    if least < low or most > high:
+        raise OptionError(
+            f"{type(oracle).__name__} takes outcomes in [{low:g}, {high:g}], the log's are in [{least:g}, {most:g}]: "
+            "rescale them, or choose another oracle"
+        )
+    return float(low), float(high)
 
 
 def _as_source(contexts: Any, oracle: Any, evaluator: Any, rng: RNG) -> tuple[Any, int]:

@@ -96,9 +96,8 @@ def test_compiled_and_plain_give_the_same_virtual_plays():
             return self.inner.kernel_state.n_left[0] == 0
 
     log = step_log(80)
-    policies = [
-        hs.WarmStart(hs.LinUCB(2, 2), wrap(hs.ForestMatching(log, SMALL, rng=3)), rng=4) for wrap in (Plain, lambda e: e)
-    ]
+    evaluators = [hs.ForestMatching(log, SMALL, rng=3) for _ in range(2)]
+    policies = [hs.WarmStart(hs.LinUCB(2, 2), e, rng=4) for e in (Plain(evaluators[0]), evaluators[1])]
     for context in np.random.default_rng(5).uniform(-1, 1, (30, 2)):
         actions = [policy.play(context) for policy in policies]
         assert actions[0] == actions[1]

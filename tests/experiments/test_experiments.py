@@ -19,7 +19,7 @@ def test_every_experiment_is_found_by_its_name():
 
 
 def test_an_unknown_experiment_names_the_known_ones():
-    with pytest.raises(OptionError, match="unknown experiment 'nonsense'; known: .*ucb-ipsw"):
+    with pytest.raises(OptionError, match=r"unknown experiment 'nonsense'; known: .*ucb-ipsw"):
         get_experiment("nonsense")
 
 

@@ -58,7 +58,7 @@ def test_the_same_seed_gives_the_same_files_but_for_seconds(folder, tmp_path):
 
 
 def test_a_folder_belongs_to_one_seed_and_number_of_runs(folder):
-    with pytest.raises(OptionError, match="holds results for .*'seed': 3.*give the same --seed and --runs"):
+    with pytest.raises(OptionError, match=r"holds results for .*'seed': 3.*give the same --seed and --runs"):
         Report(folder, seed=4, runs=4)
 
 

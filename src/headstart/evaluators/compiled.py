@@ -33,6 +33,7 @@ class CompiledEvaluator:
     needs_context = False
 
     def __init__(self, log: Log, state: Any) -> None:
+        self.outcome_range = float(log.outcomes.min()), float(log.outcomes.max())
         self._take(log.n_actions, log.contexts, log.context_names, state)
 
     def _take(

@@ -13,6 +13,7 @@ def weighted_means(
     actions: NDArray[np.int64], outcomes: NDArray[np.float64], weights: NDArray[np.float64], n_actions: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Per action: sum(w y) / sum(w), and the effective sample size (sum w)^2 / sum(w^2) (Kish 1965)."""
+    weights = weights / weights.max()  # the answers do not change, and no square overflows
     total = np.bincount(actions, weights, n_actions)
     squares = np.bincount(actions, weights * weights, n_actions)
     sums = np.bincount(actions, weights * outcomes, n_actions)

@@ -4,6 +4,12 @@ from headstart.experiments.experiment import Case, Experiment
 from headstart.experiments.forest import linear_variants
 from headstart.worlds import Synthetic
 
+
+def _cases() -> list[Case]:
+    world = Synthetic(n_actions=2, n_features=10, n_log=20, step=0.0, is_contextual=True)
+    return [Case(world, linear_variants(), 1000)]
+
+
 EXPERIMENT = Experiment(
     name="linucb-lr",
     shows="LinUCB + linear regression beats each half alone (contextual)",
@@ -11,5 +17,5 @@ EXPERIMENT = Experiment(
     claim="Offline+online has nearly no regret: 0.44 against 2.70 online and 7.16 offline.",
     reading="Agrees.",
     runs=200,
-    cases=lambda: [Case(Synthetic(n_actions=2, n_features=10, n_log=20, step=0.0, is_contextual=True), linear_variants(), 1000)],
+    cases=_cases,
 )

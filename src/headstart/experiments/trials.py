@@ -143,7 +143,7 @@ EXPERIMENT = Experiment(
     source="not in the paper",
     claim="A log put through causal inference helps the bandit; a raw log misleads it.",
     reading=(
-        "Gains where the log is confounded by what it shows (ACTG 175: weighting, doubly robust means, regression; the "
+        "Gains where the log is confounded by what it shows (ACTG 175: weighting, doubly robust, regression; the "
         "raw average loses) and where its bias points the right way (ACIC 2016, even the raw average). Where its "
         "people are not the users (LaLonde) every evaluator ruins the bandit, but for a regression asked about the "
         "users, which gains with UCB and loses with Thompson sampling."

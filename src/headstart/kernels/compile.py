@@ -128,5 +128,5 @@ def _cache_root() -> Path:
         root.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=root):
             return root
-    except OSError:  # a read-only home: compile once per boot instead of never keeping anything
-        return Path(tempfile.gettempdir()) / "headstart-kernels"
+    except OSError:  # a read-only home. Nothing that others may write to: what is cached here is run
+        return Path(tempfile.mkdtemp(prefix="headstart-kernels-"))

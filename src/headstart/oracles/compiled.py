@@ -7,6 +7,7 @@ of it (anything with `play`, `update` and `probabilities` is an oracle).
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -23,6 +24,7 @@ from headstart.checks import (
     check_outcome,
 )
 from headstart.errors import OptionError
+from headstart.randomness import RNG, as_words
 
 
 class Readings(NamedTuple):
@@ -54,6 +56,7 @@ class CompiledOracle:
 
     n_actions: int
     n_features: int  # 0: context-free, any context is accepted and ignored
+    outcome_range: tuple[float, float] = (-math.inf, math.inf)  # outcomes outside are rejected
 
     def __init__(self, n_actions: int, state: Any, n_features: int = 0) -> None:
         self.n_actions = n_actions
@@ -123,6 +126,11 @@ class CompiledOracle:
                 for name, value in present.items()
             }
         )
+
+    def reseed(self, rng: RNG) -> None:
+        """New randomness; what was learnt stays."""
+        if "rng" in self._state._fields:
+            self._state = self._state._replace(rng=as_words(rng))
 
     def _check_outcome(self, outcome: Any) -> float:
         return check_outcome(outcome)

@@ -133,6 +133,10 @@ class EpsilonForest:
         nothing = np.full(self.n_actions, np.nan)
         return Readings(counts, means, nothing, nothing.copy())
 
+    def reseed(self, rng: RNG) -> None:
+        """New randomness; what was learnt stays."""
+        self._rng = np.random.default_rng(as_generator(rng).integers(2**63))
+
     def get_state(self) -> dict[str, Any]:
         """The rows learnt and the state of the randomness; the trees follow from them."""
         return {

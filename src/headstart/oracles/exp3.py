@@ -97,14 +97,14 @@ class Exp3(CompiledOracle):
             rounds = check_number("horizon", horizon, low=1)
             gamma = min(1.0, math.sqrt(n * math.log(n) / ((math.e - 1.0) * rounds))) if n > 1 else 1.0
         share = check_number("gamma", 0.1 if gamma is None else gamma, 0.0, 1.0)
-        self.low, self.high = check_number("low", low), check_number("high", high)
-        if not self.low < self.high:
+        self.outcome_range = check_number("low", low), check_number("high", high)
+        if not low < high:
             raise OptionError(f"low must be below high, got {low} and {high}")
         everything = np.ones(n, dtype=np.bool_)
         state = Exp3State(
-            *new_tally(n), np.zeros(n), np.zeros(n), everything, share, self.low, self.high, as_words(rng)
+            *new_tally(n), np.zeros(n), np.zeros(n), everything, share, *self.outcome_range, as_words(rng)
         )
         super().__init__(n, state)
 
     def _check_outcome(self, outcome: Any) -> float:
-        return check_outcome_in(outcome, self.low, self.high, "Exp3 (set low and high)")
+        return check_outcome_in(outcome, *self.outcome_range, "Exp3 (set low and high)")

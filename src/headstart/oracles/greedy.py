@@ -44,7 +44,8 @@ implements(update, GreedyState)(update_tally)
 class Greedy(CompiledOracle):
     """The largest mean among the actions with data; ties, and no data at all, go to the lowest index.
 
-    It never explores: a right choice only where something else gathers the data.
+    It never explores: a right choice only where something else gathers the data, as the batch schedule does. In
+    Algorithm 1's each-round schedule it asks the log about the first action that has an answer, and no other.
     """
 
     def __init__(self, n_actions: int) -> None:

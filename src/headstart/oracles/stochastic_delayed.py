@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from copy import deepcopy
 from typing import Any
@@ -9,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headstart.checks import check_action, check_available, check_number, check_outcome
+from headstart.checks import check_action, check_available, check_number, check_outcome_in
 from headstart.errors import OptionError
 from headstart.oracles.greedy import Greedy
+from headstart.randomness import RNG, as_generator
 
 
 class StochasticDelayedBandit:
@@ -30,6 +32,7 @@ class StochasticDelayedBandit:
     def __init__(self, base: Any, heuristic: Any = None, max_waiting: int = 1) -> None:
         self.n_actions: int = base.n_actions
         self.n_features: int = getattr(base, "n_features", 0)
+        self.outcome_range: tuple[float, float] = getattr(base, "outcome_range", (-math.inf, math.inf))
         self.base = base
         self.heuristic = Greedy(base.n_actions) if heuristic is None else heuristic
         if self.heuristic.n_actions != base.n_actions:
@@ -51,7 +54,8 @@ class StochasticDelayedBandit:
 
     def update(self, context: Any, action: int, outcome: float) -> None:
         """Queue an outcome for the base; the heuristic learns it now."""
-        index, number = check_action(action, self.n_actions), check_outcome(outcome)
+        index = check_action(action, self.n_actions)
+        number = check_outcome_in(outcome, *self.outcome_range, "the base")
         self.heuristic.update(context, index, number)
         self._queues[index].append((context, number))
         self._in_flight[index] = max(0, self._in_flight[index] - 1)
@@ -67,6 +71,13 @@ class StochasticDelayedBandit:
     def readings(self) -> Any:
         """The heuristic's readings: it has learnt everything there is."""
         return self.heuristic.readings()
+
+    def reseed(self, rng: RNG) -> None:
+        """New randomness for base and heuristic; what was learnt stays."""
+        generator = as_generator(rng)
+        for part in (self.base, self.heuristic):
+            if hasattr(part, "reseed"):
+                part.reseed(generator)
 
     def get_state(self) -> dict[str, Any]:
         """Everything learnt, queued and in flight."""

@@ -59,6 +59,8 @@ class ThompsonBeta(CompiledOracle):
     1e-9, not sampled.
     """
 
+    outcome_range = (0.0, 1.0)
+
     def __init__(self, n_actions: int, rng: RNG = None) -> None:
         n = check_n_actions(n_actions)
         super().__init__(n, ThompsonBetaState(*new_tally(n), np.zeros(n), as_words(rng)))
@@ -73,4 +75,4 @@ class ThompsonBeta(CompiledOracle):
         return Readings(counts, means, lower, upper)
 
     def _check_outcome(self, outcome: Any) -> float:
-        return check_outcome_in(outcome, 0.0, 1.0, "ThompsonBeta")
+        return check_outcome_in(outcome, *self.outcome_range, "ThompsonBeta")

@@ -97,8 +97,6 @@ class Cells:
     rates: Sequence[Sequence[float]]
     shares: Sequence[float]
     log_counts: Sequence[Sequence[int]]
-    kind_names: Sequence[str] | None = None
-    action_names: Sequence[str] | None = None
     is_contextual: bool = False
 
     def __post_init__(self) -> None:

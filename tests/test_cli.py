@@ -52,6 +52,9 @@ def test_reproduce_lists_its_experiments():
         (("reproduce", "intro", "--figure", "nowhere/at/all.png"), "does not exist"),
         (("demo", "--figure", "demo.gif"), "must end in .png or .svg"),
         (("nonsense",), "nonsense"),
+        (("reproduce", "yahoo-ipsw"), "needs --data PATH"),
+        (("reproduce", "yahoo-ipsw", "--data", "nowhere"), "nowhere"),
+        (("reproduce", "all", "--out", "/proc/nowhere"), "cannot be made"),
     ],
 )
 def test_a_mistake_is_one_clear_error_and_no_traceback(arguments, message, tmp_path):

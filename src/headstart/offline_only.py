@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from headstart.checks import Available
 from headstart.kernels import implements, play, probabilities, update
 from headstart.randomness import RNG
-from headstart.warmstart import Evaluator, Oracle, WarmStart
+from headstart.warmstart import Evaluator, Oracle, Schedule, WarmStart, end_round
 
 
 class OfflineOnlyState(NamedTuple):
-    policy: Any  # a warm start in batch
+    policy: Any  # a warm start
 
 
 @implements(play, OfflineOnlyState)
@@ -24,7 +24,7 @@ def _play(state: Any, context: Any, available: Any) -> Any:
 
 @implements(update, OfflineOnlyState)
 def _update(state: Any, context: Any, action: Any, outcome: Any) -> None:
-    return
+    end_round(state.policy, context)
 
 
 @implements(probabilities, OfflineOnlyState)
@@ -33,14 +33,24 @@ def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
 
 
 class OfflineOnly:
-    """Algorithm 2 once, then the oracle's choices without learning from any of them.
+    """The oracle's choices after virtual plays alone: no user's outcome is ever learnt.
 
-    With `Greedy` (the usual choice) it is causal inference followed by a commitment: the action with the
-    best estimated mean, ties to the lowest index.
+    With `Greedy` and the batch schedule it is causal inference followed by a commitment: Algorithm 2 once, then the
+    action with the best estimated mean, ties to the lowest index. With `schedule="each-round"` the offline phase of
+    Algorithm 1 goes on before each user. That matters to an evaluator whose None is no end: linear regression says
+    it of a context that it has nothing to add to, and Algorithm 2 takes the first one for the end of the action.
+    The oracle chooses what to ask there, so a greedy one with separate models per action asks about one alone.
     """
 
-    def __init__(self, oracle: Oracle, evaluator: Evaluator, contexts: Any = None, rng: RNG = None) -> None:
-        self.policy = WarmStart(oracle, evaluator, contexts, schedule="batch", rng=rng)
+    def __init__(
+        self,
+        oracle: Oracle,
+        evaluator: Evaluator,
+        contexts: Any = None,
+        schedule: Schedule = "batch",
+        rng: RNG = None,
+    ) -> None:
+        self.policy = WarmStart(oracle, evaluator, contexts, schedule=schedule, rng=rng)
         self.n_actions, self.n_features = oracle.n_actions, self.policy.n_features
 
     @property
@@ -65,4 +75,13 @@ class OfflineOnly:
         return self.policy.probabilities(context, available)
 
     def update(self, context: ArrayLike | None, action: int, outcome: float) -> None:
-        """Nothing: it never learns online."""
+        """Nothing is learnt: it never learns online."""
+        self.policy.end_round(context)
+
+    def reserve(self, rounds: int) -> None:
+        """Make room for this many online contexts."""
+        self.policy.reserve(rounds)
+
+    def reseed(self, rng: RNG) -> None:
+        """New randomness for the oracle and the virtual users."""
+        self.policy.reseed(rng)

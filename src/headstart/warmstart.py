@@ -118,6 +118,15 @@ def offline_phase(state: Any) -> None:
         _each_round(state)
 
 
+@kernel
+def end_round(state: Any, context: Any) -> None:
+    """A user has come and gone: the next offline phase is due, and knows of one more context."""
+    if not state.is_batch:
+        state.is_due[0] = True
+        if not is_exhausted(state.evaluator):
+            record_context(state.contexts, context)
+
+
 @implements(play, WarmStartState)
 def _play(state: Any, context: Any, available: Any) -> Any:
     offline_phase(state)
@@ -129,10 +138,7 @@ def _play(state: Any, context: Any, available: Any) -> Any:
 def _update(state: Any, context: Any, action: Any, outcome: Any) -> None:
     _select(context, state.columns, state.seen)
     update(state.oracle, state.seen, action, outcome)
-    if not state.is_batch:
-        state.is_due[0] = True
-        if not is_exhausted(state.evaluator):
-            record_context(state.contexts, context)
+    end_round(state, context)
 
 
 @implements(probabilities, WarmStartState)
@@ -264,10 +270,20 @@ class WarmStart:
 
     def update(self, context: ArrayLike | None, action: int, outcome: float) -> None:
         """Learn a real user's outcome."""
-        user = None
-        if context is not None and self.schedule != "batch" and isinstance(self._source, LogContexts):
-            user = check_context(context, self._context.size)  # before anything is learnt
+        user = self._as_user(context)  # before anything is learnt
         self.oracle.update(self._decided(context), action, outcome)
+        self._end_round(user)
+
+    def end_round(self, context: ArrayLike | None) -> None:
+        """A user has come and gone whose outcome is not to be learnt: the next offline phase is due."""
+        self._end_round(self._as_user(context))
+
+    def _as_user(self, context: ArrayLike | None) -> NDArray[np.float64] | None:
+        if context is None or self.schedule == "batch" or not isinstance(self._source, LogContexts):
+            return None
+        return check_context(context, self._context.size)
+
+    def _end_round(self, user: NDArray[np.float64] | None) -> None:
         if self.schedule == "batch" or self._is_spent:
             return
         self._is_due[0] = True

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from headstart.errors import OptionError
-from headstart.experiments import get_experiment
+from headstart.experiments import get_experiment, run_experiment
 from headstart.experiments.report import Report
 
 NAMES = ("ucb-ipsw", "batch")
@@ -17,7 +17,8 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
     report = Report(folder, seed=3, runs=4)
     for name in NAMES:
-        report.add(get_experiment(name), n_jobs=1)
+        experiment = get_experiment(name)
+        report.add(experiment, list(run_experiment(experiment, runs=4, seed=3)))
     report.write_page([get_experiment(name) for name in (*NAMES, "intro")])
     return folder
 
@@ -48,7 +49,7 @@ def test_a_finished_experiment_is_kept_and_an_interrupted_one_is_not_taken_for_f
 
 def test_the_same_seed_gives_the_same_files_but_for_seconds(folder, tmp_path):
     report = Report(tmp_path / "twin", seed=3, runs=4)
-    report.add(get_experiment("batch"), n_jobs=2)
+    report.add(get_experiment("batch"), list(run_experiment(get_experiment("batch"), runs=4, seed=3, n_jobs=2)))
     first, second = (
         [{**json.loads(line), "seconds": 0} for line in (place / "batch.jsonl").read_text().splitlines()]
         for place in (folder, tmp_path / "twin")

@@ -8,6 +8,7 @@ from functools import cache
 
 from headstart.errors import OptionError
 from headstart.experiments.experiment import Case, Experiment, Result, count_steps, run_experiment
+from headstart.experiments.yahoo import YAHOO_EXPERIMENTS
 
 
 @cache
@@ -25,8 +26,17 @@ def get_experiment(name: str) -> Experiment:
     """The experiment of this name."""
     known = all_experiments()
     if name not in known:
-        raise OptionError(f"unknown experiment {name!r}; known: {', '.join(known)}")
+        raise OptionError(f"unknown experiment {name!r}; known: {', '.join((*known, *YAHOO_EXPERIMENTS))}")
     return known[name]
 
 
-__all__ = ["Case", "Experiment", "Result", "all_experiments", "count_steps", "get_experiment", "run_experiment"]
+__all__ = [
+    "YAHOO_EXPERIMENTS",
+    "Case",
+    "Experiment",
+    "Result",
+    "all_experiments",
+    "count_steps",
+    "get_experiment",
+    "run_experiment",
+]

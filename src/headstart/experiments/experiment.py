@@ -35,8 +35,10 @@ class Experiment:
     claim: str  # what the paper says of it
     reading: str  # what was found here, in a line or two
     runs: int  # the paper's number of runs
+    seconds: int  # that number of runs took here, two cores, compiled code from the cache
     cases: Callable[[], Sequence[Case]]
     panels: tuple[str, ...] = ()  # the settings that get a panel of their own in the figure
+    measure: str = "cumulative regret"
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from headstart.experiments.experiment import Experiment, Result
+from headstart.experiments.yahoo import YahooExperiment
 
 # Okabe and Ito's palette, dark ones first; a line style and a marker say the same as the colour.
 _COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
@@ -22,7 +23,7 @@ def label_of(result: Result, without: Sequence[str] = ()) -> str:
     return f"{result.series} ({setting})" if setting else result.series
 
 
-def draw_figure(experiment: Experiment, results: Sequence[Result], path: Path) -> None:
+def draw_figure(experiment: Experiment | YahooExperiment, results: Sequence[Result], path: Path) -> None:
     """Mean cumulative regret over rounds, bands from the 20th to the 80th percentile, a panel per setting."""
     import matplotlib
 
@@ -43,7 +44,7 @@ def draw_figure(experiment: Experiment, results: Sequence[Result], path: Path) -
         for axes in grid.flat[len(groups) :]:
             axes.set_visible(False)
         for axes in grid[:, 0]:
-            axes.set_ylabel("cumulative regret")
+            axes.set_ylabel(experiment.measure)
         for axes in grid[-1]:
             axes.set_xlabel("users")
         if len(groups) > 1:

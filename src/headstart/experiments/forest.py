@@ -33,7 +33,9 @@ def linear_variants() -> dict[str, MakePolicy]:
     return {
         BOTH: lambda drawn, log, rng: WarmStart(_linucb(drawn), _linear_model(drawn, log), rng=rng),
         ONLINE: lambda drawn, log, rng: _linucb(drawn),
-        OFFLINE: lambda drawn, log, rng: OfflineOnly(_linucb(drawn, beta=0.0), _linear_model(drawn, log), rng=rng),
+        OFFLINE: lambda drawn, log, rng: OfflineOnly(
+            _linucb(drawn, beta=0.0), _linear_model(drawn, log), schedule="each-round", rng=rng
+        ),
     }
 
 
@@ -76,6 +78,7 @@ EXPERIMENT = Experiment(
         "the linear model's regret."
     ),
     runs=2000,
+    seconds=0,
     cases=_cases,
     panels=("oracle",),
 )

@@ -26,5 +26,6 @@ EXPERIMENT = Experiment(
         "the historical average, to the last digit."
     ),
     runs=500,
+    seconds=0,
     cases=_cases,
 )

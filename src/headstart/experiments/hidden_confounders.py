@@ -49,6 +49,7 @@ EXPERIMENT = Experiment(
         "confounding is weak."
     ),
     runs=500,
+    seconds=0,
     cases=_cases,
     panels=("hidden",),
 )

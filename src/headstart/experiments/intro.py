@@ -71,5 +71,6 @@ EXPERIMENT = Experiment(
         "runs."
     ),
     runs=100,
+    seconds=0,
     cases=_cases,
 )

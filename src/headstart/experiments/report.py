@@ -5,13 +5,16 @@ from __future__ import annotations
 import html
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from headstart.errors import OptionError
-from headstart.experiments.experiment import Experiment, Result, run_experiment
+from headstart.experiments.experiment import Experiment, Result
 from headstart.experiments.figures import draw_figure
+from headstart.experiments.yahoo import YahooExperiment
+
+AnyExperiment = Experiment | YahooExperiment
 
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #1a1a1a; max-width: 60rem; }
@@ -57,11 +60,11 @@ class Report:
                 f"{self.folder} holds results for {known}; give the same --seed and --runs, or another --out"
             )
 
-    def is_finished(self, experiment: Experiment) -> bool:
+    def is_finished(self, experiment: AnyExperiment) -> bool:
         """Whether this experiment's results are there and whole."""
         return bool(self.rows(experiment))
 
-    def rows(self, experiment: Experiment) -> list[dict[str, Any]]:
+    def rows(self, experiment: AnyExperiment) -> list[dict[str, Any]]:
         """This experiment's rows of JSON; empty if it is not finished."""
         path = self.folder / f"{experiment.name}.jsonl"
         if not path.exists():
@@ -71,18 +74,14 @@ class Report:
         except ValueError:
             raise OptionError(f"{path} is broken; delete it to run {experiment.name} again") from None
 
-    def add(self, experiment: Experiment, n_jobs: int, progress: Callable[[int], None] | None = None) -> None:
-        """Run one experiment and keep its rows and figures."""
-        runs = experiment.runs if self.runs is None else self.runs
-        results: Sequence[Result] = list(
-            run_experiment(experiment, runs=runs, seed=self.seed, n_jobs=n_jobs, progress=progress)
-        )
+    def add(self, experiment: AnyExperiment, results: Sequence[Result]) -> None:
+        """Keep one experiment's rows and figures."""
         for suffix in (".png", ".svg"):
             draw_figure(experiment, results, self.folder / (experiment.name + suffix))
         lines = "".join(json.dumps(result.as_row()) + "\n" for result in results)
         _write(self.folder / f"{experiment.name}.jsonl", lines)
 
-    def write_page(self, experiments: Iterable[Experiment]) -> Path:
+    def write_page(self, experiments: Iterable[AnyExperiment]) -> Path:
         """index.html: every finished experiment with its figure, its numbers, and the paper's claim beside ours."""
         finished = [experiment for experiment in experiments if self.is_finished(experiment)]
         path = self.folder / "index.html"
@@ -97,26 +96,27 @@ def _write(path: Path, text: str) -> None:
     partial.replace(path)
 
 
-def _page(experiments: Sequence[Experiment], report: Report) -> str:
+def _page(experiments: Sequence[AnyExperiment], report: Report) -> str:
     links = "".join(f'<a href="#{e.name}">{e.name}</a>' for e in experiments)
     body = "".join(_section(e, report.rows(e)) for e in experiments)
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>headstart: the paper, reproduced</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style></head><body>'
         "<h1>The paper, reproduced</h1><p>Ye, Lin, Xie and Lui: Combining offline causal inference and online bandit "
-        f"learning for data driven decision. Seed {report.seed}. Regret is cumulative, at the last round.</p>"
+        f"learning for data driven decision. Seed {report.seed}. Regret is at the last round.</p>"
         f"<nav>{links}</nav>{body}</body></html>\n"
     )
 
 
-def _section(experiment: Experiment, rows: Sequence[dict[str, Any]]) -> str:
+def _section(experiment: AnyExperiment, rows: Sequence[dict[str, Any]]) -> str:
     names = list(dict.fromkeys(name for row in rows for name in row["setting"]))
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in [*names, "series", "regret", "s.e.", "20 %", "80 %"])
+    columns = [*names, "series", experiment.measure, "s.e.", "20 %", "80 %"]
+    head = "".join(f"<th>{html.escape(column)}</th>" for column in columns)
     lines = "".join(
         "<tr>"
         + "".join(f"<td>{html.escape(str(row['setting'].get(name, '')))}</td>" for name in names)
         + f"<td>{html.escape(row['series'])}</td>"
-        + "".join(f'<td class="n">{row[key]:.2f}</td>' for key in ("mean", "se", "p20", "p80"))
+        + "".join(f'<td class="n">{row[key]:.4g}</td>' for key in ("mean", "se", "p20", "p80"))
         + "</tr>"
         for row in rows
     )

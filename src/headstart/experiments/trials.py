@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -36,22 +33,6 @@ EVALUATORS: Mapping[str, Callable[[Log, Any], Any]] = {
     "historical average": lambda log, rng: HistoricalAverage(log, rng=rng),
 }
 _WEIGHTED = ("IPSW", "doubly robust")
-_FITTING = threading.Lock()
-
-
-@cache
-def _libraries() -> Any:
-    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
-
-    return ThreadpoolController()
-
-
-@contextmanager
-def _fitting() -> Iterator[None]:
-    """One fit at a time, on one thread: the same bits whatever the number of jobs, and these fits are too small
-    for more (on two busy cores a second thread makes them thirty times slower)."""
-    with _FITTING, _libraries().limit(limits=1):
-        yield
 
 
 class _Propensities:
@@ -77,8 +58,7 @@ def _cold(oracle: str) -> MakePolicy:
 
 def _warm(oracle: str, evaluator: str, contexts: str, propensities: _Propensities) -> MakePolicy:
     def make(world: Any, log: Any, rng: Any) -> Any:
-        with _fitting():
-            answers = EVALUATORS[evaluator](propensities.added_to(log) if evaluator in _WEIGHTED else log, rng)
+        answers = EVALUATORS[evaluator](propensities.added_to(log) if evaluator in _WEIGHTED else log, rng)
         source = world.population if contexts == "true" else None
         return WarmStart(ORACLES[oracle](world.n_actions, rng), answers, contexts=source, rng=rng)
 
@@ -87,8 +67,7 @@ def _warm(oracle: str, evaluator: str, contexts: str, propensities: _Propensitie
 
 def _offline(propensities: _Propensities) -> MakePolicy:
     def make(world: Any, log: Any, rng: Any) -> Any:
-        with _fitting():
-            answers = IPSWeighting(propensities.added_to(log))
+        answers = IPSWeighting(propensities.added_to(log))
         return OfflineOnly(Greedy(world.n_actions), answers, rng=rng)
 
     return make
@@ -149,6 +128,7 @@ EXPERIMENT = Experiment(
         "users, which gains with UCB and loses with Thompson sampling."
     ),
     runs=500,
+    seconds=0,
     cases=_cases,
     panels=("world",),
 )

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from headstart.errors import OptionError
 from headstart.evaluators import ForestMatching, IPSWeighting, LinearModel
@@ -56,6 +57,9 @@ class YahooExperiment:
     claim: str
     runs: int
     cases: Callable[[], Sequence[ReplayCase]]
+    reading: str = "No figure stands here: the data's licence forbids shipping it, and we have not run it."
+    panels: tuple[str, ...] = ()
+    measure: str = "reward per counted event"
 
 
 def run_yahoo(
@@ -143,9 +147,10 @@ def _run_case(
             if progress is not None:
                 progress(1)
 
-    run_one(0)  # compiles what there is to compile before threads would wait for it
-    with ThreadPoolExecutor(n_jobs) as pool:
-        list(pool.map(run_one, range(1, runs)))
+    with threadpool_limits(1, user_api="blas"):
+        run_one(0)  # compiles what there is to compile before threads would wait for it
+        with ThreadPoolExecutor(n_jobs) as pool:
+            list(pool.map(run_one, range(1, runs)))
     return {series: Curve(checkpoints, rewards[series], seconds[series]) for series in case.policies}
 
 
@@ -154,7 +159,8 @@ def _linear() -> dict[str, MakePolicy]:
         return WarmStart(LinUCB(stream.n_actions, stream.n_features), LinearModel(log), rng=rng)
 
     def offline(stream: Any, log: Any, rng: Any) -> Any:
-        return OfflineOnly(LinUCB(stream.n_actions, stream.n_features, beta=0.0), LinearModel(log), rng=rng)
+        greedy = LinUCB(stream.n_actions, stream.n_features, beta=0.0)
+        return OfflineOnly(greedy, LinearModel(log), rng=rng)
 
     def online(stream: Any, log: Any, rng: Any) -> Any:
         return LinUCB(stream.n_actions, stream.n_features)

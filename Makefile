@@ -22,6 +22,11 @@ unit: $(VENV)/.test
 benchmark: $(VENV)/.benchmark
 	$(BIN)/python -m benchmarks
 
+# The long ones: every experiment at 4,000 runs (about half an hour), and RESULTS.md from them.
+campaigns: $(VENV)/.test
+	$(BIN)/python -m headstart.experiments.campaign results
+	$(BIN)/python -m headstart.experiments.results results > RESULTS.md
+
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
 

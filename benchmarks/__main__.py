@@ -1,5 +1,7 @@
 """Every benchmark in turn."""
 
-from benchmarks import core
+from benchmarks import core, forest, linear
 
 core.main()
+linear.main()
+forest.main()

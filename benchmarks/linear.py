@@ -286,7 +286,7 @@ def _numba_rounds(table: Any, outcomes: Any, n: int) -> float:
             inverses[a, j, j] = 1.0
     regret = 0.0
     for _ in range(n):
-        row = np.random.randint(0, table.shape[0])  # noqa: NPY002  (numba's own stream)
+        row = np.random.randint(0, table.shape[0])
         context = table[row]
         action = _decide(inverses, theta, context)
         outcome = outcomes[row, action]

@@ -213,7 +213,7 @@ class WarmStart:
         self._virtual_plays = np.zeros(self.n_actions, dtype=np.int64)
         self._is_due = np.ones(1, dtype=np.bool_)
         self._is_spent = False  # the log will never answer again: nothing is ever due
-        self._phase = Entry(offline_phase, allocates=False)
+        self._phase = Entry(offline_phase, allocates=False, keeps_gil=False)  # it may take a second
         self._draw = Entry(_draw_context, allocates=False)
 
     @property

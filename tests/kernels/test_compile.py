@@ -31,12 +31,12 @@ def fresh_caches():
 def test_a_changed_source_gives_another_folder(tmp_path: Path, fresh_caches):
     source = tmp_path / "oracle.py"
     source.write_text("x = 1\n")
-    before = compiling._cache_folder(frozenset([str(source)]))
+    before = compiling._cache_folder(frozenset([str(source)]), "")
     fresh_caches()
-    assert compiling._cache_folder(frozenset([str(source)])) == before
+    assert compiling._cache_folder(frozenset([str(source)]), "") == before
     fresh_caches()
     source.write_text("x = 2\n")
-    assert compiling._cache_folder(frozenset([str(source)])) != before
+    assert compiling._cache_folder(frozenset([str(source)]), "") != before
     assert before.is_dir()
 
 
@@ -44,7 +44,7 @@ def test_another_file_gives_another_folder(tmp_path: Path, fresh_caches):
     one, two = tmp_path / "one.py", tmp_path / "two.py"
     one.write_text("x = 1\n")
     two.write_text("x = 2\n")
-    folders = {compiling._cache_folder(frozenset(map(str, files))) for files in ([], [one], [two], [one, two])}
+    folders = {compiling._cache_folder(frozenset(map(str, files)), "") for files in ([], [one], [two], [one, two])}
     assert len(folders) == 4
 
 
@@ -52,10 +52,10 @@ def test_a_changed_kernel_gives_another_folder(tmp_path: Path, fresh_caches, mon
     """Every file of the kernels' room counts, whatever the composition."""
     monkeypatch.setattr(compiling, "_HERE", tmp_path)
     (tmp_path / "best.py").write_text("x = 1\n")
-    before = compiling._cache_folder(frozenset())
+    before = compiling._cache_folder(frozenset(), "")
     fresh_caches()
     (tmp_path / "best.py").write_text("x = 2\n")
-    assert compiling._cache_folder(frozenset()) != before
+    assert compiling._cache_folder(frozenset(), "") != before
 
 
 def test_the_user_s_cache_folder_is_used(tmp_path: Path):
@@ -114,3 +114,8 @@ def test_a_state_class_of_an_interactive_session_can_be_compiled_for(tmp_path: P
                               env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)})
         assert done.stdout.strip() == "3.0", done.stderr
         assert not list(tmp_path.rglob("*.nbi"))
+
+
+def test_another_way_of_compiling_has_another_cache_folder():
+    """numba's own key does not know them, and would load the one for the other."""
+    assert compiling._cache_folder(frozenset(), "a") != compiling._cache_folder(frozenset(), "b")

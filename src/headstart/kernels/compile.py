@@ -23,7 +23,7 @@ from typing import Any
 import numba
 from numba.extending import register_jitable
 
-_OPTIONS = {"nogil": True, "error_model": "numpy"}
+_OPTIONS = {"error_model": "numpy"}
 _HERE = Path(__file__).parent
 
 
@@ -38,60 +38,72 @@ def is_compiling() -> bool:
     return not numba.config.DISABLE_JIT
 
 
-def compiled(function: Callable[..., Any], *states: type, allocates: bool = True) -> Callable[..., Any]:
+def compiled(
+    function: Callable[..., Any], *states: type, allocates: bool = True, keeps_gil: bool = False
+) -> Callable[..., Any]:
     """`function` compiled for arguments that hold these state classes, cached on disk.
 
-    With `allocates=False` nothing in it is reference-counted: quicker, and it cannot make arrays.
+    With `allocates=False` nothing in it is reference-counted: quicker, and it cannot make arrays. With
+    `keeps_gil=True` other Python threads wait while it runs: right for what takes microseconds, where letting go of
+    the lock and getting it back costs more than the work, and a second busy thread would hold it for milliseconds.
     """
-    return _compiled(function, states, allocates)
+    return _compiled(function, states, allocates, keeps_gil)
 
 
 @cache
-def _compiled(function: Callable[..., Any], states: tuple[type, ...], allocates: bool) -> Callable[..., Any]:
+def _compiled(
+    function: Callable[..., Any], states: tuple[type, ...], allocates: bool, keeps_gil: bool
+) -> Callable[..., Any]:
+    flags = {"_nrt": allocates, "nogil": not keeps_gil}
     files = {getattr(sys.modules[owner.__module__], "__file__", None) or "" for owner in (function, *states)}
     if not all(map(os.path.isfile, files)):  # typed at a prompt: nothing tells whether a kept copy is stale
-        return numba.njit(_nrt=allocates, **_OPTIONS)(function)
+        return numba.njit(**flags, **_OPTIONS)(function)
     before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(_cache_folder(frozenset(files)))
+    numba.config.CACHE_DIR = str(_cache_folder(frozenset(files), str(flags)))
     try:
         # A new dispatcher each time: one function serves many compositions, each with its own cache.
-        dispatcher: Callable[..., Any] = numba.njit(cache=True, _nrt=allocates, **_OPTIONS)(function)
+        dispatcher: Callable[..., Any] = numba.njit(cache=True, **flags, **_OPTIONS)(function)
     finally:
         numba.config.CACHE_DIR = before
     return dispatcher
 
 
-def entry(function: Callable[..., Any], *arguments: Any, allocates: bool = True) -> Callable[..., Any]:
+def entry(
+    function: Callable[..., Any], *arguments: Any, allocates: bool = True, keeps_gil: bool = True
+) -> Callable[..., Any]:
     """The compiled entry point for arguments of exactly these types.
 
     Calling it skips numba's look-up of the arguments' types, which for a NamedTuple of three arrays
     costs a microsecond, twice what the call itself does. The caller vouches for the types.
     """
-    dispatcher = compiled(function, *states_in(arguments), allocates=allocates)
+    dispatcher = compiled(function, *states_in(arguments), allocates=allocates, keeps_gil=keeps_gil)
     if not is_compiling():
         return dispatcher
-    point: Callable[..., Any] = dispatcher.compile(tuple(numba.typeof(argument) for argument in arguments))  # type: ignore[attr-defined]
+    types = tuple(numba.typeof(argument) for argument in arguments)
+    point: Callable[..., Any] = dispatcher.compile(types)  # type: ignore[attr-defined]
     return point
 
 
 class Entry:
     """A kernel bound to the types of the arguments it is first called with; later calls must have the same."""
 
-    def __init__(self, function: Callable[..., Any], *, allocates: bool = True) -> None:
-        self._function, self._allocates = function, allocates
+    def __init__(self, function: Callable[..., Any], *, allocates: bool = True, keeps_gil: bool = True) -> None:
+        self._function, self._allocates, self._keeps_gil = function, allocates, keeps_gil
         self._point: Callable[..., Any] | None = None
 
     def __call__(self, *arguments: Any) -> Any:
         if self._point is None:
-            self._point = entry(self._function, *arguments, allocates=self._allocates)
+            self._point = entry(
+                self._function, *arguments, allocates=self._allocates, keeps_gil=self._keeps_gil
+            )
         return self._point(*arguments)
 
     def __reduce__(self) -> tuple[Any, ...]:  # machine code is not copied or pickled: it is bound again
-        return _new_entry, (self._function, self._allocates)
+        return _new_entry, (self._function, self._allocates, self._keeps_gil)
 
 
-def _new_entry(function: Callable[..., Any], allocates: bool) -> Entry:
-    return Entry(function, allocates=allocates)
+def _new_entry(function: Callable[..., Any], allocates: bool, keeps_gil: bool) -> Entry:
+    return Entry(function, allocates=allocates, keeps_gil=keeps_gil)
 
 
 def states_in(values: Iterable[Any]) -> Iterator[type]:
@@ -104,9 +116,9 @@ def states_in(values: Iterable[Any]) -> Iterator[type]:
 
 
 @cache
-def _cache_folder(files: frozenset[str]) -> Path:
+def _cache_folder(files: frozenset[str], flags: str) -> Path:
     sources = sorted({*files, *map(str, _HERE.glob("*.py"))})
-    digest = hashlib.sha256(numba.__version__.encode())
+    digest = hashlib.sha256((numba.__version__ + flags).encode())  # numba's own key knows neither
     for source in sources:
         digest.update(_source_digest(source))
     folder = _cache_root() / digest.hexdigest()[:16]

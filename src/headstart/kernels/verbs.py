@@ -22,8 +22,8 @@ from numba.extending import overload
 _IMPLEMENTATIONS: dict[tuple[Callable[..., Any], type], Callable[..., Any]] = {}
 # Without numba's runtime nothing is reference-counted, which in a loop of nanoseconds is most of the time
 # (209 ns became 7); the price is that an implementation cannot allocate. Only `probabilities` may.
-_JIT = {"nogil": True, "error_model": "numpy", "_nrt": False}
-_JIT_ALLOCATING = {"nogil": True, "error_model": "numpy"}
+_JIT = {"error_model": "numpy", "_nrt": False}
+_JIT_ALLOCATING = {"error_model": "numpy"}
 
 
 def implements(verb: Callable[..., Any], *states: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -20,15 +20,20 @@ NO_CONTEXT: Context = np.empty(0)
 NO_CONTEXT.setflags(write=True)
 
 
+def check_whole(name: str, value: Any) -> int:
+    """A whole number of at least 1."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise OptionError(f"{name} must be a whole number, got {value!r}") from None
+    if number < 1:
+        raise OptionError(f"{name} must be at least 1, got {number}")
+    return number
+
+
 def check_n_actions(n_actions: Any) -> int:
     """A whole number of at least one action."""
-    try:
-        n = operator.index(n_actions)
-    except TypeError:
-        raise OptionError(f"n_actions must be a whole number, got {n_actions!r}") from None
-    if n < 1:
-        raise OptionError(f"n_actions must be at least 1, got {n}")
-    return n
+    return check_whole("n_actions", n_actions)
 
 
 def check_number(name: str, value: Any, low: float = -math.inf, high: float = math.inf) -> float:

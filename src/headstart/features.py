@@ -7,14 +7,13 @@ function; oracles and evaluators with one run through the plain loop.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from headstart.checks import check_context, check_n_actions
+from headstart.checks import check_context, check_n_actions, check_whole
 from headstart.errors import ContextError, OptionError
 
 Floats = NDArray[np.float64]
@@ -44,7 +43,7 @@ class FeatureTable:
         weights: ArrayLike | None = None,
         is_disjoint: bool = False,
     ) -> None:
-        self.n_actions, self.n_features = check_n_actions(n_actions), _check_length("n_features", n_features)
+        self.n_actions, self.n_features = check_n_actions(n_actions), check_whole("n_features", n_features)
         self.columns: Integers = np.array(columns, dtype=np.int64, order="C")
         if self.columns.ndim != 2 or len(self.columns) not in (1, self.n_actions) or not self.columns.size:
             raise OptionError(f"columns must be (1 or {self.n_actions}, m), got shape {self.columns.shape}")
@@ -82,13 +81,13 @@ class FeatureTable:
 
 def disjoint(n_actions: int, n_features: int) -> FeatureTable:
     """phi(x, a) = x, and a parameter vector per action: the usual LinUCB (Li et al. 2010, algorithm 1)."""
-    columns = np.arange(_check_length("n_features", n_features)).reshape(1, -1)
+    columns = np.arange(check_whole("n_features", n_features)).reshape(1, -1)
     return FeatureTable(n_actions, n_features, columns, is_disjoint=True)
 
 
 def blocks(n_actions: int, n_features: int) -> FeatureTable:
     """phi(x, a) = the a-th of K equal blocks of x, and one parameter vector: the paper's synthetic world."""
-    k, d = check_n_actions(n_actions), _check_length("n_features", n_features)
+    k, d = check_n_actions(n_actions), check_whole("n_features", n_features)
     if d % k:
         raise OptionError(f"n_features must be a multiple of n_actions, got {d} and {k}")
     return FeatureTable(k, d, np.arange(d).reshape(k, d // k))
@@ -103,7 +102,7 @@ def products(n_features: int, action_features: ArrayLike) -> FeatureTable:
     vectors = np.array(action_features, dtype=np.float64)
     if vectors.ndim != 2 or not vectors.size or not np.isfinite(vectors).all():
         raise OptionError(f"action_features must be a finite matrix (K, q), got shape {vectors.shape}")
-    d = _check_length("n_features", n_features)
+    d = check_whole("n_features", n_features)
     k, q = vectors.shape
     columns = np.repeat(np.array([d, *range(d)]), q)  # the constant first
     return FeatureTable(k, d, np.tile(columns, (k, 1)), np.tile(vectors, (1, d + 1)))
@@ -128,8 +127,8 @@ class FeatureFunction:
         if not callable(function):
             raise OptionError(f"function must be callable as phi(context, action), got {function!r}")
         self.function = function
-        self.n_actions, self.n_features = check_n_actions(n_actions), _check_length("n_features", n_features)
-        self.length = _check_length("length", length)
+        self.n_actions, self.n_features = check_n_actions(n_actions), check_whole("n_features", n_features)
+        self.length = check_whole("length", length)
         self.n_seen = self.n_actions * self.length
         self.columns: Integers = np.arange(self.n_seen).reshape(self.n_actions, self.length)
         self.weights: Floats = np.ones(self.columns.shape)
@@ -167,7 +166,7 @@ Features = FeatureTable | FeatureFunction
 
 def check_features(features: Features | None, n_actions: int, n_features: int) -> Features:
     """The map, `disjoint` by default, if it is one for so many actions and columns."""
-    k, d = check_n_actions(n_actions), _check_length("n_features", n_features)
+    k, d = check_n_actions(n_actions), check_whole("n_features", n_features)
     if features is None:
         return disjoint(k, d)
     if not isinstance(features, FeatureTable | FeatureFunction):
@@ -178,13 +177,3 @@ def check_features(features: Features | None, n_actions: int, n_features: int) -
             f"but there are {d} columns and {k} actions"
         )
     return features
-
-
-def _check_length(name: str, value: Any) -> int:
-    try:
-        n = operator.index(value)
-    except TypeError:
-        raise OptionError(f"{name} must be a whole number, got {value!r}") from None
-    if n < 1:
-        raise OptionError(f"{name} must be at least 1, got {n}")
-    return n

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from headstart.checks import Available
 from headstart.kernels import implements, play, probabilities, update
 from headstart.randomness import RNG
-from headstart.warmstart import Evaluator, Oracle, Schedule, WarmStart, end_round
+from headstart.virtual_plays import end_round
+from headstart.warmstart import Evaluator, Oracle, Schedule, WarmStart
 
 
 class OfflineOnlyState(NamedTuple):

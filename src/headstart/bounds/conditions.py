@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from headstart.checks import check_number
+from headstart.checks import check_number, check_whole
 from headstart.errors import OptionError
 
 Floats = NDArray[np.float64]
@@ -33,17 +32,6 @@ def check_gaps(gaps: ArrayLike) -> Floats:
     if values.max() > 1.0:
         raise OptionError(f"gaps must be at most 1, for the theorem needs outcomes in [0, 1], got {values.max():g}")
     return values
-
-
-def check_whole(name: str, value: Any) -> int:
-    """A whole number of at least 1: rounds T, features d."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise OptionError(f"{name} must be a whole number, got {value!r}") from None
-    if number < 1:
-        raise OptionError(f"{name} must be at least 1, got {number}")
-    return number
 
 
 def check_horizon(horizon: Any) -> int:

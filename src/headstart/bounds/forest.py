@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from headstart.bounds.conditions import check_positive, check_whole
+from headstart.bounds.conditions import check_positive
+from headstart.checks import check_whole
 from headstart.errors import OptionError
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from headstart.bounds.conditions import check_horizon, check_positive, check_whole
-from headstart.checks import check_number
+from headstart.bounds.conditions import check_horizon, check_positive
+from headstart.checks import check_number, check_whole
 from headstart.errors import OptionError
 
 

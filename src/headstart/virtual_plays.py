@@ -1,0 +1,114 @@
+"""Virtual plays as kernels: the offline phase of Algorithms 1 and 2 around any oracle and evaluator."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headstart.kernels import (
+    draw_context,
+    get_outcome,
+    implements,
+    is_exhausted,
+    kernel,
+    play,
+    probabilities,
+    record_context,
+    update,
+)
+
+
+class WarmStartState(NamedTuple):
+    oracle: Any
+    evaluator: Any
+    contexts: Any
+    columns: NDArray[np.int64]  # (c,) the columns that the oracle decides on
+    context: NDArray[np.float64]  # (d,) scratch: what the evaluator sees
+    seen: NDArray[np.float64]  # (c,) scratch: what the oracle sees
+    everything: NDArray[np.bool_]  # (K,)
+    virtual_plays: NDArray[np.int64]  # (K,)
+    is_due: NDArray[np.bool_]  # (1,) whether the offline phase of the coming round is still to run
+    low: float  # the oracle's range of outcomes: a model's answer just outside is moved to its border
+    high: float
+    is_batch: bool
+
+
+@kernel
+def _select(context: Any, columns: Any, out: Any) -> None:
+    for j in range(columns.size):
+        out[j] = context[columns[j]]
+
+
+@kernel
+def _each_round(state: Any) -> None:
+    """Algorithm 1, lines 4-11."""
+    while True:
+        draw_context(state.contexts, state.context)
+        _select(state.context, state.columns, state.seen)
+        action = play(state.oracle, state.seen, state.everything)
+        outcome = get_outcome(state.evaluator, state.context, action)
+        if math.isnan(outcome):
+            break
+        update(state.oracle, state.seen, action, min(max(outcome, state.low), state.high))
+        state.virtual_plays[action] += 1
+
+
+@kernel
+def _batch(state: Any) -> None:
+    """Algorithm 2, lines 4-12: every action in turn, until the log has no answer for it."""
+    for action in range(state.everything.size):
+        while True:
+            draw_context(state.contexts, state.context)
+            outcome = get_outcome(state.evaluator, state.context, action)
+            if math.isnan(outcome):
+                break
+            _select(state.context, state.columns, state.seen)
+            update(state.oracle, state.seen, action, min(max(outcome, state.low), state.high))
+            state.virtual_plays[action] += 1
+
+
+@kernel
+def offline_phase(state: Any) -> None:
+    """Run the virtual plays that are due. A log that is used up costs nothing and draws nothing."""
+    if not state.is_due[0]:
+        return
+    state.is_due[0] = False
+    if is_exhausted(state.evaluator):
+        return
+    if state.is_batch:
+        _batch(state)
+    else:
+        _each_round(state)
+
+
+@kernel
+def end_round(state: Any, context: Any) -> None:
+    """A user has come and gone: the next offline phase is due, and knows of one more context."""
+    if not state.is_batch:
+        state.is_due[0] = True
+        if not is_exhausted(state.evaluator):
+            record_context(state.contexts, context)
+
+
+@implements(play, WarmStartState)
+def _play(state: Any, context: Any, available: Any) -> Any:
+    offline_phase(state)
+    _select(context, state.columns, state.seen)
+    return play(state.oracle, state.seen, available)
+
+
+@implements(update, WarmStartState)
+def _update(state: Any, context: Any, action: Any, outcome: Any) -> None:
+    _select(context, state.columns, state.seen)
+    update(state.oracle, state.seen, action, outcome)
+    end_round(state, context)
+
+
+@implements(probabilities, WarmStartState)
+def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
+    offline_phase(state)
+    _select(context, state.columns, state.seen)
+    probabilities(state.oracle, state.seen, available, out)

@@ -166,7 +166,7 @@ def reproduce(
         chosen = [known[name] if name in known else get_experiment(name)]
     job = _Job(runs, seed, jobs, data)
     if folder is not None:
-        _write_report(chosen, folder, job)
+        _write_report(chosen, known.values(), folder, job)
         return
     if figure is not None:
         _check_writable(figure)
@@ -217,7 +217,7 @@ def _print_experiments(experiments: Iterable[Any]) -> None:
     out.print("[dim]Times are for that number of runs on two cores, compiled code from the cache.[/dim]")
 
 
-def _write_report(experiments: list[Any], folder: Path, job: _Job) -> None:
+def _write_report(experiments: list[Any], known: Iterable[Any], folder: Path, job: _Job) -> None:
     from headstart.experiments.report import Report
 
     report = Report(folder, seed=job.seed, runs=job.runs)
@@ -231,7 +231,7 @@ def _write_report(experiments: list[Any], folder: Path, job: _Job) -> None:
             out.print(f"{experiment.name}: left out, {error}")
         else:
             out.print(f"{experiment.name}: done")
-    out.print(f"The page is [bold]{report.write_page(experiments)}[/bold].")
+    out.print(f"The page is [bold]{report.write_page(known)}[/bold].")
 
 
 def _run_and_print(experiment: Any, job: _Job, *, as_json: bool, figure: Path | None) -> None:

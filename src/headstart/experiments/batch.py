@@ -35,6 +35,6 @@ EXPERIMENT = Experiment(
     claim="Similar regret, slightly better each round when t is large; the batch is quicker.",
     reading="The two are within noise of each other; both take microseconds a round.",
     runs=500,
-    seconds=0,
+    seconds=1,
     cases=_cases,
 )

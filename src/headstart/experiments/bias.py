@@ -28,7 +28,7 @@ EXPERIMENT = Experiment(
         "Theorem 5 at work. The paper's own figure had an unmentioned guard."
     ),
     runs=500,
-    seconds=0,
+    seconds=8,
     cases=_cases,
     panels=("bias", "n_log"),
 )

@@ -50,7 +50,8 @@ def draw_figure(experiment: Experiment | YahooExperiment, results: Sequence[Resu
         if len(groups) > 1:
             figure.suptitle(experiment.shows, fontsize=11, x=0.01, ha="left")
         note = f"{results[0].curve.runs} runs; bands: 20th to 80th percentile"
-        figure.text(0.995, 0.997, note, ha="right", va="top", fontsize=7, color="#555555")
+        height, side = (0.005, "bottom") if len(groups) == 1 else (0.997, "top")  # where no label stands
+        figure.text(0.995, height, note, ha="right", va=side, fontsize=7, color="#555555")
         figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else {"Software": "headstart"})
         plt.close(figure)
 

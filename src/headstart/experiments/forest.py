@@ -78,7 +78,7 @@ EXPERIMENT = Experiment(
         "the linear model's regret; the log's forest alone has almost none."
     ),
     runs=2000,
-    seconds=0,
+    seconds=45,
     cases=_cases,
     panels=("oracle",),
 )

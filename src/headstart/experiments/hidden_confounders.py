@@ -49,7 +49,7 @@ EXPERIMENT = Experiment(
         "confounding is weak."
     ),
     runs=500,
-    seconds=0,
+    seconds=36,
     cases=_cases,
     panels=("hidden",),
 )

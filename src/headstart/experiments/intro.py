@@ -71,6 +71,6 @@ EXPERIMENT = Experiment(
         "runs."
     ),
     runs=100,
-    seconds=0,
+    seconds=1,
     cases=_cases,
 )

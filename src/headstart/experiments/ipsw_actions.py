@@ -19,7 +19,7 @@ EXPERIMENT = Experiment(
     claim="Offline+online always has the lowest regret; its lead shrinks as actions share the log.",
     reading="Agrees: lowest regret for every K, by a shrinking factor.",
     runs=500,
-    seconds=0,
+    seconds=3,
     cases=_cases,
     panels=("K",),
 )

@@ -21,7 +21,7 @@ EXPERIMENT = Experiment(
     claim="Offline+online has the lowest regret for every rho.",
     reading="Agrees for every rho.",
     runs=500,
-    seconds=0,
+    seconds=2,
     cases=_cases,
     panels=("rho",),
 )

@@ -28,7 +28,7 @@ EXPERIMENT = Experiment(
         "Agrees: almost no regret for the sigmoid, whose outcomes hardly vary; more for binary outcomes."
     ),
     runs=500,
-    seconds=0,
+    seconds=2,
     cases=_cases,
     panels=("outcome",),
 )

@@ -47,11 +47,11 @@ def draw_figure(experiment: Experiment | YahooExperiment, results: Sequence[Resu
             axes.set_ylabel(experiment.measure)
         for axes in grid[-1]:
             axes.set_xlabel("users")
-        if len(groups) > 1:
-            figure.suptitle(experiment.shows, fontsize=11, x=0.01, ha="left")
         note = f"{results[0].curve.runs} runs; bands: 20th to 80th percentile"
-        height, side = (0.005, "bottom") if len(groups) == 1 else (0.997, "top")  # where no label stands
-        figure.text(0.995, height, note, ha="right", va=side, fontsize=7, color="#555555")
+        if len(groups) > 1:
+            figure.suptitle(f"{experiment.shows}\n{note}", fontsize=9, x=0.01, ha="left")
+        else:
+            figure.text(0.995, 0.005, note, ha="right", fontsize=7, color="#555555")
         figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else {"Software": "headstart"})
         plt.close(figure)
 

@@ -21,8 +21,9 @@ EXPERIMENT = Experiment(
     source="Appendix, Figures 17-20",
     claim="Propensity score matching is not suitable for more than two actions.",
     reading=(
-        "Does not survive: with the full lattice of pivots, offline+online beats only online for every K "
-        "up to 5. The authors' program never filled most strata."
+        "Does not survive: with the full lattice of pivots, offline+online beats only online for every K up to 5 "
+        "(34.3 against 46.6 at K = 5). The authors' program never filled most strata. Only offline does get worse "
+        "with K, as they say."
     ),
     runs=500,
     seconds=4,

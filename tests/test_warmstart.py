@@ -403,3 +403,21 @@ class TestOutcomeRanges:
         policy.play()
         assert policy.virtual_plays.tolist() == [4]
         assert policy.readings().means == pytest.approx([1.0])
+
+
+def test_a_contextual_oracle_without_a_log_is_the_bare_oracle():
+    warm, bare = hs.WarmStart(hs.LinUCB(2, 3), hs.NoLog()), hs.LinUCB(2, 3)
+    for context in np.random.default_rng(1).standard_normal((30, 3)):
+        action = bare.play(context)
+        assert warm.play(context) == action
+        bare.update(context, action, context[0])
+        warm.update(context, action, context[0])
+
+
+def test_a_contextual_oracle_needs_to_know_where_virtual_users_come_from():
+    class Answers:
+        def get_outcome(self, context, action):
+            return None
+
+    with pytest.raises(OptionError, match="give WarmStart its contexts"):
+        hs.WarmStart(hs.LinUCB(2, 3), Answers())

@@ -194,8 +194,7 @@ class WarmStart:
 
     def _is_exhausted(self) -> bool:
         if not self._is_spent:
-            told = getattr(self.evaluator, "is_exhausted", None)
-            self._is_spent = bool(told()) if told is not None else False
+            self._is_spent = _says_exhausted(self.evaluator)
         return self._is_spent
 
     def _decided(self, context: ArrayLike | None) -> ArrayLike | None:
@@ -242,6 +241,11 @@ def _draw_context(state: Any, out: Any) -> None:
     draw_context(state, out)
 
 
+def _says_exhausted(evaluator: Any) -> bool:
+    told = getattr(evaluator, "is_exhausted", None)
+    return bool(told()) if told is not None else False
+
+
 def _check_ranges(oracle: Any, evaluator: Any) -> tuple[float, float]:
     """The range of outcomes that the oracle takes; the log's must lie in it."""
     low, high = getattr(oracle, "outcome_range", (-math.inf, math.inf))
@@ -257,10 +261,12 @@ def _check_ranges(oracle: Any, evaluator: Any) -> tuple[float, float]:
 def _as_source(contexts: Any, oracle: Any, evaluator: Any, rng: RNG) -> tuple[Any, int]:
     if contexts is None:
         logged = getattr(evaluator, "contexts", None)
-        needs = getattr(oracle, "n_features", 1) > 0 or getattr(evaluator, "needs_context", True)
-        if logged is None or not needs:
-            logged = np.empty((1, 0)) if logged is None else np.empty((1, logged.shape[1]))
-            return Population(np.zeros(logged.shape), rng=as_generator(rng)), logged.shape[1]
+        needed = getattr(oracle, "n_features", 0)
+        if logged is None:
+            logged = np.empty((0, needed))
+        is_free = needed == 0 and (logged.shape[1] == 0 or not getattr(evaluator, "needs_context", True))
+        if is_free or _says_exhausted(evaluator):  # no virtual user's context will ever be looked at
+            return Population(np.zeros((1, logged.shape[1])), rng=rng), logged.shape[1]
         if len(logged) == 0:
             raise OptionError("the evaluator has no rows to draw virtual users from: give WarmStart its contexts")
         return LogContexts(logged, rng=rng), logged.shape[1]

@@ -1,8 +1,10 @@
 """The command line, run as a user would."""
 
 import json
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -73,3 +75,16 @@ def test_the_demo_tells_the_whole_story(tmp_path):
     picture = (tmp_path / "demo.png").read_bytes()
     assert picture.startswith(b"\x89PNG")
     assert len(picture) > 10_000
+
+
+def test_an_interruption_ends_the_work_soon_and_leaves_no_half_result(tmp_path):
+    """SIGINT in the middle of a job of minutes: it ends within seconds, and --out holds no row of it."""
+    arguments = ["reproduce", "intro", "--runs", "100000", "--out", "here"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "headstart.cli", *arguments], cwd=tmp_path, stderr=subprocess.DEVNULL
+    ) as process:
+        time.sleep(8)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) != 0
+    assert not (tmp_path / "here" / "intro.jsonl").exists()

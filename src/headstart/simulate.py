@@ -150,15 +150,24 @@ def simulate(
             if progress is not None:
                 progress(1)
 
+    run_all(run_one, runs, n_jobs)
+    return {name: Curve(checkpoints, regrets[name], seconds[name]) for name in policies}
+
+
+def run_all(run_one: Callable[[int], None], runs: int, n_jobs: int) -> None:
+    """Call run_one(0) .. run_one(runs - 1) in threads; an interruption or an error ends the rest."""
     with threadpool_limits(1, user_api="blas"):  # the runs are the threads; more would only wait for each other
         run_one(0)  # compiles what there is to compile before threads would wait for it
         if n_jobs == 1:
             for run in range(1, runs):
                 run_one(run)
-        else:
-            with ThreadPoolExecutor(n_jobs) as pool:
+            return
+        with ThreadPoolExecutor(n_jobs) as pool:
+            try:
                 list(pool.map(run_one, range(1, runs)))
-    return {name: Curve(checkpoints, regrets[name], seconds[name]) for name in policies}
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
 
 
 def _make(made: Any, drawn: Any, rng: np.random.Generator) -> Any:

@@ -9,13 +9,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from headstart.errors import OptionError
 from headstart.evaluators import ForestMatching, IPSWeighting, LinearModel
@@ -25,7 +23,7 @@ from headstart.experiments.variants import BOTH, OFFLINE, ONLINE, three_variants
 from headstart.forest import ForestOptions
 from headstart.offline_only import OfflineOnly
 from headstart.oracles import UCB, EpsilonForest, LinUCB
-from headstart.simulate import Curve, MakePolicy
+from headstart.simulate import Curve, MakePolicy, run_all
 from headstart.warmstart import WarmStart
 from headstart.worlds.replay import Events, delete_biased, replay, split_events
 from headstart.worlds.yahoo import read_yahoo
@@ -147,10 +145,7 @@ def _run_case(
             if progress is not None:
                 progress(1)
 
-    with threadpool_limits(1, user_api="blas"):
-        run_one(0)  # compiles what there is to compile before threads would wait for it
-        with ThreadPoolExecutor(n_jobs) as pool:
-            list(pool.map(run_one, range(1, runs)))
+    run_all(run_one, runs, n_jobs)
     return {series: Curve(checkpoints, rewards[series], seconds[series]) for series in case.policies}
 
 

@@ -41,7 +41,10 @@ EXPERIMENT = Experiment(
     shows="Five ways of using the log, with Thompson sampling",
     source="Exp5, Figure 11",
     claim="Thompson sampling and UCB with IPSW have the lowest regret.",
-    reading="Agrees: what is done with the log matters more than which bandit uses it.",
+    reading=(
+        "Agrees: IPSW has the lowest regret of the five (11.3), and UCB + IPSW half of that. The raw log, as average "
+        "or as SDB, makes Thompson sampling more than twice as bad as no log at all."
+    ),
     runs=500,
     seconds=28,
     cases=_cases,

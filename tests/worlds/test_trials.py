@@ -1,7 +1,6 @@
 """Trials as worlds: the designs by hand, the truth of the data, and logs that are what they say they are."""
 
 from dataclasses import replace
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -18,10 +17,6 @@ from headstart.worlds.installed import installed_file
 from tests.plain import Plain
 
 FALSE_ALARM = 1e-6
-
-
-def needs(package):
-    return pytest.mark.skipif(find_spec(package) is None, reason=f"{package} is of the extra trials")
 
 
 def hand_trial(**options):
@@ -124,7 +119,6 @@ class TestTrialByHand:
             Trial([0, 0, 1, 0, 1, 1], np.arange(6.0), **options)
 
 
-@needs("lifelines")
 class TestACTG175:
     def test_the_trial_is_the_published_one(self):
         """Hammer et al. 1996: 532, 522, 524 and 561 patients; combination with didanosine has the most CD4 cells."""
@@ -158,7 +152,6 @@ class TestACTG175:
             check_chi_square(np.bincount(log.actions[rows], minlength=4), chances)
 
 
-@needs("causaldata")
 class TestLaLonde:
     def test_the_experiment_is_dehejia_and_wahbas(self):
         """185 trained and 260 not; training was worth 1,794 dollars (4,554.8 became 6,349.1)."""
@@ -189,7 +182,6 @@ class TestLaLonde:
             LaLonde(n_controls=0)
 
 
-@needs("causallib")
 class TestACIC2016:
     def test_the_truth_is_the_columns_means(self):
         """Instance 1: treatment is worth 2.151 on average over its 4,802 rows, in units of 10."""
@@ -230,9 +222,6 @@ class TestInstalledData:
             installed_file("numpy", "data.csv")
 
 
-@needs("lifelines")
-@needs("causaldata")
-@needs("causallib")
 class TestExperiment:
     def test_each_row_says_its_world_oracle_and_evaluator(self):
         cases = get_experiment("trials").cases()

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -200,7 +199,6 @@ class TestExperiments:
         for experiment in YAHOO_EXPERIMENTS.values():
             assert experiment.cases()
 
-    @pytest.mark.skipif(find_spec("xgboost") is None, reason="xgboost is of the extra xgboost")
     def test_the_heuristics_run(self, data):
         results = list(run_yahoo("yahoo-heuristics", data, runs=2, rounds=100))
         assert [r.setting.get("evaluator") for r in results] == [

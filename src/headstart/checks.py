@@ -17,7 +17,6 @@ Context = NDArray[np.float64]  # (d,)
 Available = Mask | Sequence[int] | NDArray[np.integer[Any]] | None
 
 NO_CONTEXT: Context = np.empty(0)
-NO_CONTEXT.setflags(write=True)
 
 
 def check_whole(name: str, value: Any) -> int:

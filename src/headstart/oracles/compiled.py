@@ -17,7 +17,6 @@ from headstart import kernels
 from headstart.checks import (
     NO_CONTEXT,
     Available,
-    Context,
     check_action,
     check_available,
     check_context,
@@ -147,6 +146,3 @@ class CompiledOracle:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(n_actions={self.n_actions}, plays={int(self.readings().counts.sum())})"
-
-
-__all__ = ["CompiledOracle", "Context", "Readings"]

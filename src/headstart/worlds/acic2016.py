@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from headstart.errors import OptionError
 from headstart.log import Log
 from headstart.randomness import as_words
-from headstart.worlds.drawn import DrawnWorld, freeze
+from headstart.worlds.drawn import DrawnWorld, TruePopulation, freeze
 from headstart.worlds.installed import installed_file, read_columns
-from headstart.worlds.table import TablePopulation, TableState
+from headstart.worlds.table import TableState
 
 ACTION_NAMES = ("control", "treatment")
 N_INSTANCES = 10
@@ -88,5 +88,6 @@ class ACIC2016:
         state = TableState(
             outcomes, contexts, outcomes.mean(axis=0), False, np.zeros(1, dtype=np.int64), as_words(rng)
         )
-        population = TablePopulation(state._replace(present=np.zeros(1, dtype=np.int64), rng=as_words(rng)))
+        elsewhere = state._replace(present=np.zeros(1, dtype=np.int64), rng=as_words(rng))
+        population = TruePopulation(elsewhere, contexts.shape[1])
         return DrawnWorld(log, contexts.shape[1], state, population)

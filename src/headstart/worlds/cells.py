@@ -23,7 +23,7 @@ from headstart.kernels.arrays import copy_into
 from headstart.kernels.random import draw_category, draw_uniform
 from headstart.log import Log
 from headstart.randomness import as_words
-from headstart.worlds.drawn import DrawnWorld
+from headstart.worlds.drawn import DrawnWorld, TruePopulation
 
 
 class CellsState(NamedTuple):
@@ -68,15 +68,6 @@ def _expected(state: Any, out: Any) -> None:
         copy_into(out, state.rates[state.present[0]])
     else:
         copy_into(out, state.means)
-
-
-class CellsPopulation:
-    """The true distribution of kinds, as WarmStart's `contexts`."""
-
-    n_features = 1
-
-    def __init__(self, state: CellsState) -> None:
-        self.kernel_state = state
 
 
 @dataclass(frozen=True)
@@ -135,5 +126,6 @@ class Cells:
         state = CellsState(
             rates, shares, shares @ rates, self.is_contextual, np.zeros(1, dtype=np.int64), as_words(rng)
         )
-        population = CellsPopulation(state._replace(present=np.zeros(1, dtype=np.int64), rng=as_words(rng)))
+        elsewhere = state._replace(present=np.zeros(1, dtype=np.int64), rng=as_words(rng))
+        population = TruePopulation(elsewhere, 1)
         return DrawnWorld(log, 1, state, population)

@@ -26,6 +26,14 @@ def _expected_outcomes(state: Any, out: Any) -> None:
     kernels.expected_outcomes(state, out)
 
 
+class TruePopulation:
+    """The true distribution of contexts, as WarmStart's `contexts`: a state that draws them."""
+
+    def __init__(self, state: Any, n_features: int) -> None:
+        self.kernel_state = state
+        self.n_features = n_features
+
+
 class DrawnWorld:
     """One world, all its unknowns drawn: a log of its past and a stream of its users.
 

@@ -20,7 +20,7 @@ from headstart.kernels.arrays import copy_into
 from headstart.kernels.random import draw_below
 from headstart.log import Log
 from headstart.randomness import as_words
-from headstart.worlds.drawn import DrawnWorld
+from headstart.worlds.drawn import DrawnWorld, TruePopulation
 
 
 class TableState(NamedTuple):
@@ -59,14 +59,6 @@ def _expected(state: Any, out: Any) -> None:
         copy_into(out, state.outcomes[state.present[0]])
     else:
         copy_into(out, state.means)
-
-
-class TablePopulation:
-    """The table's contexts, as WarmStart's `contexts`."""
-
-    def __init__(self, state: TableState) -> None:
-        self.kernel_state = state
-        self.n_features = state.contexts.shape[1]
 
 
 class PotentialOutcomes:
@@ -130,5 +122,5 @@ class PotentialOutcomes:
             np.zeros(1, dtype=np.int64),
             as_words(rng),
         )
-        population = TablePopulation(state._replace(rng=as_words(rng)))
+        population = TruePopulation(state._replace(rng=as_words(rng)), self._contexts.shape[1])
         return DrawnWorld(log, self._contexts.shape[1], state, population)

@@ -21,7 +21,7 @@ from headstart.kernels.arrays import copy_into
 from headstart.kernels.random import draw_below
 from headstart.log import Log
 from headstart.randomness import as_words
-from headstart.worlds.drawn import DrawnWorld, freeze
+from headstart.worlds.drawn import DrawnWorld, TruePopulation, freeze
 
 
 class TrialState(NamedTuple):
@@ -65,14 +65,6 @@ def _expected(state: Any, out: Any) -> None:
         copy_into(out, state.cell_means[state.cells[state.present[0]]])
     else:
         copy_into(out, state.means)
-
-
-class TrialPopulation:
-    """The trial's contexts, as WarmStart's `contexts`."""
-
-    def __init__(self, state: TrialState) -> None:
-        self.kernel_state = state
-        self.n_features = state.contexts.shape[1]
 
 
 class Trial:
@@ -191,5 +183,6 @@ class Trial:
     def draw_stream(self, log: Log, rng: np.random.Generator) -> DrawnWorld:
         """The stream of the trial's users, after a log from wherever."""
         state = self._state._replace(present=np.zeros(1, dtype=np.int64), rng=as_words(rng))
-        population = TrialPopulation(state._replace(present=np.zeros(1, dtype=np.int64), rng=as_words(rng)))
+        elsewhere = state._replace(present=np.zeros(1, dtype=np.int64), rng=as_words(rng))
+        population = TruePopulation(elsewhere, self.n_features)
         return DrawnWorld(log, self.n_features, state, population)

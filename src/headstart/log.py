@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from headstart.checks import check_n_actions
 from headstart.encoding import Encoding, encode_columns, is_missing
 from headstart.errors import ActionError, LogError
+from headstart.randomness import RNG, as_generator
+from headstart.statistics import ActionSums, ContextSums, count_propensities, sum_actions, sum_contexts
 
 _SUM_TOLERANCE = 1e-6  # of a propensity row around 1: what rounding to six digits leaves
 
@@ -157,6 +159,26 @@ class Log:
             whole = getattr(self, name)
             setattr(twin, name, None if whole is None else _read_only(whole[chosen]))
         return twin
+
+    def sample(self, n_rows: int, rng: RNG = 0) -> Log:
+        """A uniform sample of rows without replacement, in their order; the log itself if it has no more."""
+        if n_rows >= len(self):
+            return self
+        return self.take(np.sort(as_generator(rng).choice(len(self), n_rows, replace=False)))
+
+    def action_sums(self) -> ActionSums:
+        """Sums of outcomes and weights per action."""
+        return sum_actions(self._actions, self._outcomes, self._propensities, self.n_actions)
+
+    def context_sums(self) -> ContextSums:
+        """Sums of context columns per action, plain and weighted."""
+        return sum_contexts(self._actions, self._contexts, self._propensities, self.n_actions)
+
+    def propensity_counts(self, edges: ArrayLike) -> NDArray[np.int64]:
+        """Rows per action and bin of the propensity of the action taken, (K, bins)."""
+        if self._propensities is None:
+            raise LogError("the log has no propensities: estimate them with hs.estimate_propensities(log)")
+        return count_propensities(self._actions, self._propensities, np.asarray(edges, float), self.n_actions)
 
 
 def _read_only(values: NDArray[Any]) -> NDArray[Any]:

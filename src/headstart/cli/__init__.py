@@ -1,0 +1,38 @@
+"""The command line: `headstart --help`. One file a command; a new one is imported here."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from headstart import __version__
+from headstart.cli import demo, reproduce
+from headstart.cli.terminal import app, err, out
+from headstart.errors import HeadstartError
+
+__all__ = ["app", "demo", "main", "reproduce"]
+
+
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        out.print(f"headstart {__version__}", highlight=False)
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and stop.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """The console script: errors that users can mend are one line, not a traceback."""
+    try:
+        app()
+    except HeadstartError as error:
+        err.print(f"[bold red]Error:[/bold red] {error}", highlight=False)
+        raise SystemExit(1) from None

@@ -1,0 +1,47 @@
+"""What every command shares: the app, the consoles, common options, the progress bar."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+app = typer.Typer(
+    name="headstart",
+    help="A bandit that starts with what the log already knows.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+CORES = os.cpu_count() or 1
+out = Console()
+err = Console(stderr=True)
+
+Seed = Annotated[int, typer.Option(help="Every number printed follows from it.", min=0)]
+Jobs = Annotated[int, typer.Option(help="Threads. The numbers do not depend on it.", min=1)]
+
+
+@contextmanager
+def progress_bar(what: str, steps: int) -> Iterator[Any]:
+    """A bar on standard error: gone when done, silent when nobody watches."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+        task = bar.add_task(what, total=steps)
+        yield lambda n: bar.advance(task, n)
+
+
+def check_writable(path: Path) -> None:
+    """Fail before the work, not after it."""
+    if path.suffix not in (".png", ".svg"):
+        raise typer.BadParameter(f"{path} must end in .png or .svg")
+    if not path.parent.is_dir():
+        raise typer.BadParameter(f"the folder {path.parent} does not exist")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise typer.BadParameter(f"{path} cannot be written")

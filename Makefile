@@ -43,11 +43,12 @@ $(VENV)/.installed: $(VENV)/.created pyproject.toml constraints.txt
 
 $(VENV)/.test: $(VENV)/.installed
 	$(PIP) -e '.[all,test]'
-	@# The report's page is tested in a real browser, Debian's.
-	command -v chromium >/dev/null && command -v chromedriver >/dev/null || \
-	  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium chromium-driver; }
+	@# Pages are tested in a real browser, Spark tables on a real Spark (Java 17), replicas on a real PostgreSQL.
+	sh tests/install-debian.sh chromium:chromium chromedriver:chromium-driver java:openjdk-17-jre-headless \
+	  pg_ctlcluster:postgresql
 	touch $@
 
 $(VENV)/.benchmark: $(VENV)/.test
 	$(PIP) -e '.[benchmark]'
+	sh tests/install-debian.sh wrk:wrk
 	touch $@

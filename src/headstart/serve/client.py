@@ -1,0 +1,140 @@
+"""A small client: decide and report outcomes over HTTP, with retries that cannot decide or count twice."""
+
+from __future__ import annotations
+
+import random
+import time
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from headstart.errors import HeadstartError, MissingExtraError
+
+_RETRIED = frozenset({429, 502, 503, 504})
+
+
+class ServiceError(HeadstartError):
+    """The service refused a request, or could not be reached."""
+
+    def __init__(self, message: str, status: int | None = None, code: str | None = None) -> None:
+        super().__init__(message)
+        self.status, self.code = status, code
+
+
+class Client:
+    """Talks to one experiment of a decision service.
+
+    Retries are safe: `decide` sends an event id of its own making, and the service answers the same id with the same
+    decision; an outcome is counted once whatever the number of deliveries.
+
+    Parameters
+    ----------
+    url
+        Where the service is, as printed by `headstart serve`.
+    experiment
+        Its name in the configuration.
+    key
+        An API key, if the service asks for one.
+    timeout, retries
+        Seconds per attempt, and attempts after the first. Waits grow from 50 ms, doubled each time, with jitter.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        experiment: str,
+        *,
+        key: str | None = None,
+        timeout: float = 2.0,
+        retries: int = 4,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        try:
+            import httpx
+        except ImportError:
+            raise MissingExtraError("httpx", "serve") from None
+
+        self._errors: tuple[type[Exception], ...] = (httpx.TransportError,)
+        headers = {} if key is None else {"Authorization": f"Bearer {key}"}
+        self._http = httpx.Client(base_url=url, timeout=timeout, headers=headers)
+        self._path, self._retries, self._sleep = f"/v1/{experiment}", retries, sleep
+
+    def decide(
+        self,
+        context: Mapping[str, Any] | None = None,
+        *,
+        available: Sequence[Any] | None = None,
+        event_id: str | None = None,
+    ) -> dict[str, Any]:
+        """{event_id, action, propensity, probabilities, version} for this user."""
+        return self._send("/decide", _request(context, available, event_id))
+
+    def outcome(self, event_id: str, outcome: float) -> dict[str, Any]:
+        """Report what came of a decision; safe to repeat."""
+        return self._send("/outcome", {"event_id": event_id, "outcome": outcome})
+
+    def decide_many(self, contexts: Iterable[Mapping[str, Any] | None]) -> list[dict[str, Any]]:
+        """One decision per context, in one request and one commit."""
+        body = {"decisions": [_request(context, None, None) for context in contexts]}
+        decisions: list[dict[str, Any]] = self._send("/decide/batch", body)["decisions"]
+        return decisions
+
+    def outcome_many(self, outcomes: Mapping[str, float]) -> list[dict[str, Any]]:
+        """Report several outcomes by event id."""
+        body = {"outcomes": [{"event_id": id, "outcome": value} for id, value in outcomes.items()]}
+        receipts: list[dict[str, Any]] = self._send("/outcome/batch", body)["outcomes"]
+        return receipts
+
+    def state(self) -> dict[str, Any]:
+        """What the experiment believes at present."""
+        return self._send("/state", None)
+
+    def _send(self, path: str, body: dict[str, Any] | None) -> dict[str, Any]:
+        for attempt in range(self._retries + 1):
+            is_last = attempt == self._retries
+            try:
+                if body is None:
+                    response = self._http.get(self._path + path)
+                else:
+                    response = self._http.post(self._path + path, json=body)
+            except self._errors as error:
+                if is_last:
+                    raise ServiceError(f"no answer from {self._http.base_url}: {error}") from error
+            else:
+                if response.is_success:
+                    answer: dict[str, Any] = response.json()
+                    return answer
+                if is_last or response.status_code not in _RETRIED:
+                    raise _as_error(response)
+            self._sleep(0.05 * 2**attempt * random.uniform(0.5, 1.5))
+        raise AssertionError("unreachable")
+
+    def close(self) -> None:
+        """Let the connections go."""
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _request(
+    context: Mapping[str, Any] | None, available: Sequence[Any] | None, event_id: str | None
+) -> dict[str, Any]:
+    body: dict[str, Any] = {"context": dict(context or {}), "event_id": event_id or uuid.uuid4().hex}
+    if available is not None:
+        body["available"] = list(available)
+    return body
+
+
+def _as_error(response: Any) -> ServiceError:
+    try:
+        told = response.json()["error"]
+        return ServiceError(told["message"], response.status_code, told["code"])
+    except (ValueError, KeyError, TypeError):
+        return ServiceError(f"{response.status_code} from {response.url}", response.status_code)

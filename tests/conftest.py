@@ -1,6 +1,7 @@
 """Settings that all tests share."""
 
 import os
+import shutil
 
 import pytest
 from hypothesis import settings
@@ -15,3 +16,29 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if os.environ.get("NUMBA_DISABLE_JIT") == "1":
         for item in items:
             item.add_marker(pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning"))
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    from selenium import webdriver
+
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    assert chromium, "chromium is not installed: make test installs it (apt-get install chromium chromium-driver)"
+    assert driver, "chromedriver is not installed: make test installs it (apt-get install chromium chromium-driver)"
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for argument in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--no-first-run",
+        "--window-size=1200,900",
+        f"--user-data-dir={tmp_path_factory.mktemp('chromium')}",
+    ):
+        options.add_argument(argument)
+    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=driver))
+    yield browser
+    browser.quit()

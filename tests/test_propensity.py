@@ -5,15 +5,20 @@ from __future__ import annotations
 import copy
 import pickle
 import warnings
+from typing import ClassVar
 
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import headstart as hs
 from headstart.errors import ContextError, LogError, OptionError
-from headstart.propensity import check_vector
+from headstart.propensity import OverlapWarning, check_vector
+from headstart.propensity.overlap import warn_of_poor_overlap
 
 
 def logistic_log(n: int, slope: float, seed: int) -> tuple[hs.Log, np.ndarray]:
@@ -97,7 +102,7 @@ def test_trimming_three_actions_shares_the_rest_as_before():
 
 
 def test_nothing_is_trimmed_by_default_and_nothing_warned_of():
-    log, _ = logistic_log(200, 4.0, seed=3)
+    log, _ = logistic_log(200, 2.0, seed=3)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         estimated = hs.estimate_propensities(log)
@@ -108,7 +113,7 @@ def test_an_action_the_other_folds_never_show_gets_its_share_and_is_reported():
     """One row of action 1 in ten: its own fold's model has never seen it; 1/10 is what there is to say."""
     log = hs.Log([0] * 9 + [1], np.zeros(10), np.arange(10.0).reshape(-1, 1), n_actions=2)
     with pytest.warns(hs.TrimmingWarning, match="1 of 10 propensities were estimated as 0 and became"):
-        estimated = hs.estimate_propensities(log, Memory(), n_folds=5)
+        estimated = hs.estimate_propensities(log, Memory(), n_folds=5, warn_share=1.0)
     np.testing.assert_allclose(estimated.propensity_matrix[9], [0.9, 0.1], rtol=1e-12)
 
 
@@ -124,6 +129,63 @@ def test_the_folds_come_through_the_door():
     assert (one != other).any()
 
 
+def test_the_default_is_scikit_learns_logistic_regression_fold_by_fold():
+    """The reference twin: standardised columns, C = 1, fitted to 1e-12 instead of scikit-learn's 1e-4."""
+    rng = np.random.default_rng(11)
+    x = rng.standard_normal((300, 3)) * [1.0, 100.0, 0.01] + [5.0, 0.0, 3.0]
+    scores = (x - [5.0, 0.0, 3.0]) / [1.0, 100.0, 0.01] @ rng.standard_normal((3, 3))
+    log = hs.Log((scores + rng.gumbel(size=scores.shape)).argmax(axis=1), np.zeros(300), x, n_actions=3)
+    twin = make_pipeline(StandardScaler(), LogisticRegression(tol=1e-12, max_iter=10_000))
+    ours, theirs = (hs.estimate_propensities(log, made, warn_share=1.0) for made in (None, twin))
+    np.testing.assert_allclose(ours.propensity_matrix, theirs.propensity_matrix, atol=1e-6)
+
+
+class Counting(DummyClassifier):
+    """Remembers how many rows each fit was given."""
+
+    seen: ClassVar[list[int]] = []
+
+    def fit(self, contexts, actions):
+        self.seen.append(len(contexts))
+        return super().fit(contexts, actions)
+
+
+def test_a_classifier_learns_from_a_stated_number_of_rows():
+    log, _ = logistic_log(100, 1.0, seed=12)
+    for n, expected in ((1000, [80] * 5), (30, [30] * 5)):
+        Counting.seen.clear()
+        hs.estimate_propensities(log, Counting(), sample_rows=n)
+        assert Counting.seen == expected
+
+
+def test_poor_overlap_is_warned_of_with_numbers():
+    """P(A = 1 | x) = 1 / (1 + exp(-8 x)) is below 0.01 for x < -0.574, 28 % of users, and as often above 0.99."""
+    log, _ = logistic_log(2000, 8.0, seed=13)
+    estimated = hs.estimate_propensities(log, warn_share=1.0).propensity_matrix
+    rare, low = ((estimated < limit).mean(axis=0) for limit in (0.01, 0.05))
+    worst = int(rare.argmax())
+    expected = (
+        f"poor overlap: {rare[worst]:.1%} of 2000 users had an estimated chance below 0.01 of action {worst} "
+        f"(the worst of 2 such actions), {low[worst]:.1%} one below 0.05, the smallest"
+    )
+    with pytest.warns(OverlapWarning) as seen:
+        hs.estimate_propensities(log)
+    assert str(seen[0].message).startswith(expected)
+    assert seen[0].filename == __file__
+
+
+def test_good_overlap_and_many_even_actions_are_not_warned_of():
+    """50 actions by lot have a chance of 0.02 each, 300 one of 0.0033: that is what even shares are."""
+    warn_of_poor_overlap(np.full((10, 300), 1 / 300), range(300), 0.05)
+    warn_of_poor_overlap(np.array([[0.995, 0.005]] + [[0.5, 0.5]] * 99), "ab", 0.05)
+    with pytest.warns(OverlapWarning, match=r"6\.0% of 100 users .* below 0\.01 of action 'b', 6\.0% one"):
+        warn_of_poor_overlap(np.array([[0.995, 0.005]] * 6 + [[0.5, 0.5]] * 94), "ab", 0.05)
+
+
+def test_an_action_the_log_never_shows_is_no_poor_overlap():
+    warn_of_poor_overlap(np.array([[0.5, 0.5, 0.0]] * 10), "abc", 0.05)
+
+
 @pytest.mark.parametrize(
     ("settings", "text"),
     [
@@ -131,6 +193,8 @@ def test_the_folds_come_through_the_door():
         ({"n_folds": 21}, r"n_folds must be in 2\.\.20 \(the rows of the log\), got 21"),
         ({"trim": -0.1}, r"trim must be a finite number in \[0, 1\], got -0\.1"),
         ({"trim": 1.5}, r"trim must be a finite number in \[0, 1\], got 1\.5"),
+        ({"warn_share": 2}, r"warn_share must be a finite number in \[0, 1\], got 2"),
+        ({"sample_rows": 0}, r"sample_rows must be at least 1, got 0"),
     ],
 )
 def test_rejects_settings_outside_their_range(settings: dict, text: str):

@@ -7,9 +7,12 @@ import pytest
 from sklearn.tree import DecisionTreeRegressor
 
 import headstart as hs
+from headstart.summary import Summary
 from headstart.testing import check_evaluator, check_oracle
 
 LOG = hs.worlds.Synthetic(n_actions=3, n_log=60).draw(np.random.default_rng(3)).log
+SUMMARY = Summary(np.array([0.2, 0.5, 0.4]), np.array([0.1, 0.1, 0.2]), np.full(3, 0.25))
+PARTIAL = Summary(np.array([0.2, np.nan, np.nan]), np.array([0.1, np.inf, np.inf]), np.array([0.25, np.nan, np.nan]))
 
 ORACLES = {
     "UCB": lambda: hs.UCB(3),
@@ -21,6 +24,10 @@ ORACLES = {
     "Exp3": lambda: hs.Exp3(3, rng=1),
     "ThompsonGaussian": lambda: hs.ThompsonGaussian(3, rng=1),
     "ThompsonBeta": lambda: hs.ThompsonBeta(3, rng=1),
+    "ThompsonNormal": lambda: hs.ThompsonNormal(3, rng=1),
+    "RobustThompson": lambda: hs.RobustThompson(3, SUMMARY, rng=1),
+    "RobustThompson that trusts blindly": lambda: hs.RobustThompson(3, SUMMARY, trust=1.0, rng=1),
+    "RobustThompson that knows one action": lambda: hs.RobustThompson(3, PARTIAL, trust=[0.9, 0.5, 0.5], rng=1),
     "StochasticDelayedBandit": lambda: hs.StochasticDelayedBandit(hs.UCB(3)),
     "StochasticDelayedBandit random": lambda: hs.StochasticDelayedBandit(
         hs.ThompsonBeta(3, rng=1), hs.ABTest(3, rng=2)

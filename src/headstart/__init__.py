@@ -1,6 +1,7 @@
 """headstart: a bandit that starts with what the log already knows."""
 
 from headstart import bounds, errors, features, testing, worlds
+from headstart.conflict import ConflictWatch, Guarded
 from headstart.evaluators import (
     BalancedWeighting,
     DoublyRobust,
@@ -17,18 +18,28 @@ from headstart.forest import ForestOptions, HonestForest
 from headstart.log import Log
 from headstart.offline_only import OfflineOnly
 from headstart.oracles import (
+    KLUCB,
     UCB,
     ABTest,
+    DiscountedThompson,
+    DiscountedUCB,
     EpsilonForest,
     EpsilonGreedy,
     Exp3,
     Greedy,
     LinThompson,
     LinUCB,
+    MinLinUCB,
+    MinUCB,
     Readings,
+    RobustThompson,
+    SlidingWindowUCB,
     StochasticDelayedBandit,
     ThompsonBeta,
     ThompsonGaussian,
+    ThompsonNormal,
+    UCBNormal,
+    UCBTuned,
 )
 from headstart.propensity import LogisticPropensity, TrimmingWarning, estimate_propensities
 from headstart.simulate import Curve, simulate
@@ -37,10 +48,14 @@ from headstart.warmstart import Evaluator, Oracle, WarmStart
 __version__ = "0.1.0"
 
 __all__ = [
+    "KLUCB",
     "UCB",
     "ABTest",
     "BalancedWeighting",
+    "ConflictWatch",
     "Curve",
+    "DiscountedThompson",
+    "DiscountedUCB",
     "DoublyRobust",
     "EpsilonForest",
     "EpsilonGreedy",
@@ -50,6 +65,7 @@ __all__ = [
     "ForestMatching",
     "ForestOptions",
     "Greedy",
+    "Guarded",
     "HistoricalAverage",
     "HonestForest",
     "IPSWeighting",
@@ -58,16 +74,23 @@ __all__ = [
     "LinearModel",
     "Log",
     "LogisticPropensity",
+    "MinLinUCB",
+    "MinUCB",
     "NoLog",
     "OfflineOnly",
     "Oracle",
     "OutcomeModel",
     "PropensityMatching",
     "Readings",
+    "RobustThompson",
+    "SlidingWindowUCB",
     "StochasticDelayedBandit",
     "ThompsonBeta",
     "ThompsonGaussian",
+    "ThompsonNormal",
     "TrimmingWarning",
+    "UCBNormal",
+    "UCBTuned",
     "WarmStart",
     "bounds",
     "errors",

@@ -40,6 +40,8 @@ class Log:
         Names of the columns when `contexts` is a plain matrix.
     """
 
+    _reading: Any = None
+
     def __init__(
         self,
         actions: ArrayLike,
@@ -61,6 +63,23 @@ class Log:
             propensities, self._actions, len(self._action_names)
         )
         self._index = {name: k for k, name in enumerate(self._action_names)}
+
+    @classmethod
+    def of_encoded(
+        cls,
+        actions: NDArray[np.int64],
+        outcomes: ArrayLike,
+        contexts: NDArray[np.float64],
+        propensities: ArrayLike | None,
+        *,
+        encoding: Encoding,
+        action_names: Sequence[Hashable],
+    ) -> Log:
+        """The log of action indices and of columns that are encoded already, as tables keep them."""
+        log = cls(actions, outcomes, contexts, propensities, context_names=encoding.names, n_actions=len(action_names))
+        log._encoding, log._action_names = encoding, tuple(action_names)
+        log._index = {name: k for k, name in enumerate(log._action_names)}
+        return log
 
     @property
     def actions(self) -> NDArray[np.int64]:
@@ -115,6 +134,11 @@ class Log:
         """Columns of `contexts`."""
         return self._contexts.shape[1]
 
+    @property
+    def reading(self) -> Any:
+        """How `read_log` read it (a `Reading`): columns recognised, rows dropped; None for a log made from arrays."""
+        return self._reading
+
     def __len__(self) -> int:
         return self._outcomes.size
 
@@ -141,6 +165,13 @@ class Log:
         twin._propensities, twin._propensity_matrix = _check_propensities(
             propensities, self._actions, self.n_actions
         )
+        return twin
+
+    def with_reading(self, reading: Any) -> Log:
+        """The same log with a word on how it was read."""
+        twin = object.__new__(Log)
+        twin.__dict__.update(self.__dict__)
+        twin._reading = reading
         return twin
 
     def take(self, rows: ArrayLike) -> Log:

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstart.kernels import (
+    absorb,
     draw_context,
     get_outcome,
+    get_variance,
     implements,
     is_exhausted,
     kernel,
@@ -43,6 +45,14 @@ def _select(context: Any, columns: Any, out: Any) -> None:
 
 
 @kernel
+def _learn(state: Any, action: Any, outcome: Any) -> None:
+    """A virtual outcome for the oracle: with the variance around it, if the answer was an average."""
+    variance = get_variance(state.evaluator, state.context, action)
+    absorb(state.oracle, state.seen, action, min(max(outcome, state.low), state.high), variance)
+    state.virtual_plays[action] += 1
+
+
+@kernel
 def _each_round(state: Any) -> None:
     """Algorithm 1, lines 4-11."""
     while True:
@@ -52,8 +62,7 @@ def _each_round(state: Any) -> None:
         outcome = get_outcome(state.evaluator, state.context, action)
         if math.isnan(outcome):
             break
-        update(state.oracle, state.seen, action, min(max(outcome, state.low), state.high))
-        state.virtual_plays[action] += 1
+        _learn(state, action, outcome)
 
 
 @kernel
@@ -66,8 +75,7 @@ def _batch(state: Any) -> None:
             if math.isnan(outcome):
                 break
             _select(state.context, state.columns, state.seen)
-            update(state.oracle, state.seen, action, min(max(outcome, state.low), state.high))
-            state.virtual_plays[action] += 1
+            _learn(state, action, outcome)
 
 
 @kernel

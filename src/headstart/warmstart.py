@@ -41,7 +41,9 @@ class Evaluator(Protocol):
         """The outcome, or None if the log has no answer. 0.0 is an answer. It must end: None at some point.
 
         An evaluator may also have `is_exhausted()`, True once it will never answer again: the virtual plays
-        that could only end in None are then spared, and with them the oracle's draws.
+        that could only end in None are then spared, and with them the oracle's draws. One that answers with an
+        average may have `get_variance(context, action)`, the variance of outcomes around it: an oracle that
+        estimates variances (it has `absorb(context, action, outcome, variance)`) is told it with each answer.
         """
 
 
@@ -156,19 +158,19 @@ class WarmStart:
     def play(self, context: ArrayLike | None = None, available: Available = None) -> int:
         """Run the virtual plays that are due, then let the oracle choose for this user."""
         self._settle()
-        return self.oracle.play(self._decided(context), available)
+        return self.oracle.play(self.decided(context), available)
 
     def probabilities(
         self, context: ArrayLike | None = None, available: Available = None
     ) -> NDArray[np.float64]:
         """The exact chance of each action in `play`."""
         self._settle()
-        return self.oracle.probabilities(self._decided(context), available)
+        return self.oracle.probabilities(self.decided(context), available)
 
     def update(self, context: ArrayLike | None, action: int, outcome: float) -> None:
         """Learn a real user's outcome."""
         user = self._as_user(context)  # before anything is learnt
-        self.oracle.update(self._decided(context), action, outcome)
+        self.oracle.update(self.decided(context), action, outcome)
         self._end_round(user)
 
     def end_round(self, context: ArrayLike | None) -> None:
@@ -197,7 +199,8 @@ class WarmStart:
             self._is_spent = _says_exhausted(self.evaluator)
         return self._is_spent
 
-    def _decided(self, context: ArrayLike | None) -> ArrayLike | None:
+    def decided(self, context: ArrayLike | None) -> ArrayLike | None:
+        """What the oracle sees of a context: the columns of `decide_on`."""
         if context is None or self._sees_all:
             return context
         return check_context(context, self._context.size)[self._columns]
@@ -218,13 +221,21 @@ class WarmStart:
         for fixed in actions:
             while True:
                 context = self._draw_context()
-                seen = self._decided(context)
+                seen = self.decided(context)
                 action = self.oracle.play(seen) if fixed is None else fixed
                 outcome = self.evaluator.get_outcome(context, action)
                 if outcome is None:
                     break
-                self.oracle.update(seen, action, min(max(outcome, self._low), self._high))
-                self._virtual_plays[action] += 1
+                self._learn(context, seen, action, outcome)
+
+    def _learn(self, context: Any, seen: Any, action: int, outcome: float) -> None:
+        inside = min(max(outcome, self._low), self._high)
+        varies, absorb = getattr(self.evaluator, "get_variance", None), getattr(self.oracle, "absorb", None)
+        if varies is None or absorb is None:
+            self.oracle.update(seen, action, inside)
+        else:
+            absorb(seen, action, inside, varies(context, action))
+        self._virtual_plays[action] += 1
 
     def _draw_context(self) -> NDArray[np.float64]:
         state = getattr(self._source, "kernel_state", None)

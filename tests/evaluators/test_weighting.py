@@ -1,4 +1,4 @@
-"""IPSWeighting, BalancedWeighting and DoublyRobust: a mean per action, good for so many plays."""
+"""IPSWeighting and BalancedWeighting (DoublyRobust has its own file): a mean per action, good for so many plays."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize
-from sklearn.linear_model import LinearRegression
 
 import headstart as hs
 from headstart.errors import LogError, OptionError
@@ -152,54 +151,6 @@ def test_balanced_weighting_takes_categories_constant_columns_and_no_columns():
 def test_balanced_weighting_rejects_a_ridge_of_nothing():
     with pytest.raises(OptionError, match=r"ridge must be a finite number in \[1e-12, inf\], got 0"):
         hs.BalancedWeighting(hs.Log([0], [1.0]), ridge=0.0)
-
-
-# --- doubly robust
-
-
-def test_doubly_robust_without_contexts_by_hand():
-    """Two folds; the model is the other fold's mean. Four rows of one action, all p = 1: influence is the outcome
-    itself (m + (y - m) / 1), so the mean is the plain mean 2.5, s.e. = sd / 2 with sd^2 = 5/3, and
-    N = (5/4) / (5/12) = 3: the population's variance over the squared error.
-    """
-    evaluator = hs.DoublyRobust(hs.Log([0] * 4, [1.0, 2.0, 3.0, 4.0], propensities=[1.0] * 4), n_folds=2)
-    np.testing.assert_allclose(evaluator.means, [2.5])
-    np.testing.assert_allclose(evaluator.standard_errors, [np.sqrt(5 / 3) / 2])
-    np.testing.assert_allclose(evaluator.effective_sizes, [3.0])
-    assert len(drain(evaluator, None, 0)) == 3
-
-
-def test_doubly_robust_is_its_slow_twin():
-    drawn = hs.worlds.Synthetic(n_actions=2, n_log=60).draw(np.random.default_rng(3)).log
-    noise = np.random.default_rng(4).standard_normal(60)  # without it every fold's model is the truth
-    log = hs.Log(drawn.actions, drawn.outcomes + noise, drawn.contexts, drawn.propensities, n_actions=2)
-    evaluator = hs.DoublyRobust(log, LinearRegression(), n_folds=3, rng=8)
-    folds = np.random.default_rng(8).permutation(np.arange(60) % 3)
-    for a in range(2):
-        influence = []
-        for i in range(60):
-            train = [j for j in range(60) if folds[j] != folds[i] and log.actions[j] == a]
-            m = LinearRegression().fit(log.contexts[train], log.outcomes[train]).predict(log.contexts[[i]])[0]
-            influence.append(m + (log.outcomes[i] - m) / log.propensities[i] if log.actions[i] == a else m)
-        assert evaluator.means[a] == pytest.approx(np.mean(influence), rel=1e-9)
-        assert evaluator.standard_errors[a] == pytest.approx(np.std(influence, ddof=1) / np.sqrt(60), rel=1e-9)
-
-
-def test_equal_outcomes_are_worth_their_rows():
-    evaluator = hs.DoublyRobust(hs.Log([0, 0, 1], [1.0, 1.0, 0.0], propensities=[0.5, 0.25, 0.5]))
-    np.testing.assert_array_equal(evaluator.effective_sizes, [2.0, 1.0])
-
-
-def test_doubly_robust_of_one_row_and_of_an_action_never_shown():
-    evaluator = hs.DoublyRobust(hs.Log([1], [3.0], [[1.0]], propensities=[0.5], n_actions=2))
-    np.testing.assert_array_equal(evaluator.means, [np.nan, 3.0])
-    assert drain(evaluator, None, 0) == []
-    assert drain(evaluator, None, 1) == [3.0]
-
-
-def test_doubly_robust_rejects_one_fold():
-    with pytest.raises(OptionError, match="n_folds must be at least 2, got 1"):
-        hs.DoublyRobust(hs.Log([0], [1.0], propensities=[1.0]), n_folds=1)
 
 
 # --- they recover the truth

@@ -9,7 +9,7 @@ from headstart.serve.report import Report
 
 
 def test_means_by_hand():
-    """Outcomes 1 at p = 0.5 and 0 at p = 0.25: weights 2 and 4, mean 2/6, s.e. sqrt(2 (4 (2/3)^2 + 16 (1/3)^2)) / 6."""
+    """1 at p = 0.5 and 0 at p = 0.25: weights 2 and 4, mean 2/6, s.e. sqrt(2 (4 (2/3)^2 + 16 (1/3)^2)) / 6."""
     report = Report(["a", "b"])
     report.add_outcome(0.0, 0, 0.5, 1.0, is_holdout=False)
     report.add_outcome(1.0, 0, 0.25, 0.0, is_holdout=False)

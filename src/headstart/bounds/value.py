@@ -85,7 +85,9 @@ def value_of_log(
     on outcomes mapped to [0, 1], i.e. with beta = high - low on them as they are.
     """
     rounds = check_horizon(horizon)
-    low, high, is_observed = _check_range(outcome_range, log.outcomes)
+    sums = log.action_sums()
+    smallest, largest = float(np.nanmin(sums.lowest)), float(np.nanmax(sums.highest))
+    low, high, is_observed = _check_range(outcome_range, smallest, largest)
     sizes, missed = _estimates(log, evaluator, gaps, effective_sizes)
     missed = np.minimum(missed, high - low)  # an unbiased estimate may lie outside the range
     scaled = missed / (high - low)
@@ -93,7 +95,7 @@ def value_of_log(
     known = np.where(is_known, scaled, 0.0)
     alone = np.minimum(rounds, enough_plays(known, rounds) + RARE_PLAYS)
     joined = np.minimum(rounds, weighting_plays(known, rounds, sizes))
-    rows = np.bincount(log.actions, minlength=log.n_actions)
+    rows = sums.n.astype(np.int64)
     missing = _missing_plays(known, rounds, sizes)
     worth = np.divide(rows, sizes, out=np.ones(log.n_actions), where=sizes > 0.0)
     return ValueOfLog(
@@ -153,8 +155,7 @@ def _estimates(
     return check_sizes("effective_sizes", sizes, log.n_actions), missed
 
 
-def _check_range(given: tuple[float, float] | None, outcomes: Floats) -> tuple[float, float, bool]:
-    smallest, largest = float(outcomes.min()), float(outcomes.max())
+def _check_range(given: tuple[float, float] | None, smallest: float, largest: float) -> tuple[float, float, bool]:
     if given is None:
         if smallest >= 0.0 and largest <= 1.0:
             return 0.0, 1.0, False

@@ -9,6 +9,7 @@ import typer
 from rich.table import Table
 
 from headstart.cli.terminal import CORES, Jobs, Seed, app, check_writable, out, progress_bar
+from headstart.errors import MissingExtraError
 
 
 @app.command()
@@ -17,8 +18,16 @@ def demo(
     seed: Seed = 7,
     jobs: Jobs = CORES,
     figure: Annotated[Path, typer.Option(help="Where to save the plot (.png or .svg).")] = Path("demo.png"),
+    is_served: Annotated[
+        bool, typer.Option("--serve", help="Live instead: the service, simulated users over HTTP, a page to watch.")
+    ] = False,
+    users: Annotated[int, typer.Option(help="With --serve: how many users to send.", min=1)] = 10_000,
+    stay: Annotated[bool, typer.Option(help="With --serve: keep the page up until Ctrl-C.")] = True,
 ) -> None:
     """The paper's introduction, start to finish: a log that misleads, and four ways to decide from it."""
+    if is_served:
+        _serve(users, seed, stay=stay)
+        return
     from headstart.experiments import demo as story
     from headstart.experiments import intro
     from headstart.experiments.experiment import count_steps
@@ -94,3 +103,27 @@ def _print_moral(results: list[Any], intro: Any) -> None:
         f"against {regret[intro.COLD, wide]:.0f} cold. The published 5.6 also came from another log design "
         "and 100 runs (s.e. 2.2); METHODS.md has the details."
     )
+
+
+def _serve(users: int, seed: int, *, stay: bool) -> None:
+    import tempfile
+    import time
+
+    try:
+        from headstart.serve.demo import send_users, serve_introduction
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(error.name or "a part of the service", "serve") from None
+
+    with tempfile.TemporaryDirectory() as folder, serve_introduction(Path(folder), seed=seed) as address:
+        out.print(f"Started from the introduction's log. Watch it at [bold]{address}/experiments/ads[/bold]")
+        try:
+            with progress_bar("users", users) as advance:
+                state = send_users(address, users, seed=seed, progress=advance)
+            shown = ", ".join(f"{action['action']} to {action['shown']:,}" for action in state["actions"])
+            out.print(f"{state['decisions']:,} users came over HTTP; shown: {shown}.")
+            if stay:
+                out.print("The page stays up; Ctrl-C ends it.")
+            while stay:
+                time.sleep(1)
+        except KeyboardInterrupt:
+            out.print("Closing: every decision and outcome was durable before it was answered.")

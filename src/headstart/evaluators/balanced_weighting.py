@@ -7,75 +7,60 @@ has no kernel to choose.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from numpy.typing import NDArray
 
 from headstart.checks import check_number
 from headstart.evaluators.compiled import BudgetEvaluator
 from headstart.evaluators.ips_weighting import weighted_means
+from headstart.evaluators.pooled_ridge import predict_for
+from headstart.evaluators.standard_errors import estimate_means
 from headstart.log import Log
+from headstart.population import RIDGE, as_population, balancing_weights, standardise
+from headstart.summary import Summary
 
-_MAX_STEPS = 200
-_TOLERANCE = 1e-10
-
-
-def balancing_weights(
-    contexts: NDArray[np.float64], target: NDArray[np.float64], ridge: float
-) -> NDArray[np.float64]:
-    """Weights that sum to 1, w_i proportional to exp(l' x_i), with weighted mean `target`.
-
-    Newton on the dual, log sum exp(l'(x_i - target)) + ridge/2 |l|^2; the ridge keeps l finite when the
-    target lies outside what the rows can reach, and then the balance is as good as the ridge allows.
-    """
-    centred = contexts - target
-    multipliers = np.zeros(contexts.shape[1])
-    value, weights = _dual(centred, multipliers, ridge)
-    for _ in range(_MAX_STEPS):
-        mean = weights @ centred
-        gradient = mean + ridge * multipliers
-        if np.abs(gradient).max(initial=0.0) < _TOLERANCE:
-            break
-        spread = centred - mean
-        hessian = (spread * weights[:, None]).T @ spread + ridge * np.eye(multipliers.size)
-        step = np.linalg.solve(hessian, gradient)
-        scale, descent = 1.0, float(gradient @ step)
-        while scale > 1e-12:
-            trial, trial_weights = _dual(centred, multipliers - scale * step, ridge)
-            if trial <= value - 1e-4 * scale * descent:
-                break
-            scale *= 0.5
-        else:
-            break  # no descent left in floating point: this is the minimum
-        multipliers, value, weights = multipliers - scale * step, trial, trial_weights
-    return weights
-
-
-def _dual(
-    centred: NDArray[np.float64], multipliers: NDArray[np.float64], ridge: float
-) -> tuple[float, NDArray[np.float64]]:
-    scores = centred @ multipliers
-    top = scores.max()
-    raw = np.exp(scores - top)
-    total = raw.sum()
-    return float(top + np.log(total) + 0.5 * ridge * (multipliers @ multipliers)), raw / total
+__all__ = ["BalancedWeighting", "balancing_weights"]
 
 
 class BalancedWeighting(BudgetEvaluator):
     """The weighted mean per action with weights that balance the contexts' means, floor(N_a) times.
 
     Needs no propensities. Unbiased when the outcome is linear in the contexts or the log-odds of the action
-    are; N_a is Kish's effective sample size of the weights. `ridge` (of standardised columns) is what
-    balance is given up when no weights can reach it.
+    are; N_a is Kish's effective sample size of the weights.
+
+    Parameters
+    ----------
+    ridge
+        Of standardised columns: the balance that is given up when no weights can reach it.
+    population
+        Contexts of the users to come (a matrix, a data frame or a Log), if they are not such as the log's: the weights
+        balance towards their means.
     """
 
-    def __init__(self, log: Log, ridge: float = 1e-4) -> None:
+    def __init__(self, log: Log, ridge: float = RIDGE, *, population: Any = None) -> None:
         penalty = check_number("ridge", ridge, low=1e-12)
-        spread = log.contexts.std(axis=0)
-        moving = spread > 0
-        standard = (log.contexts[:, moving] - log.contexts[:, moving].mean(axis=0)) / spread[moving]
+        users = None if population is None else as_population(population, log)
+        self._standard = standardise(log.contexts, *([] if users is None else [users]))
+        d = self._standard[0].shape[1]
+        target = np.zeros(d) if users is None else self._standard[1].mean(axis=0)
         weights = np.ones(len(log))
         for a in range(log.n_actions):
             rows = log.actions == a
-            if rows.any() and standard.shape[1]:
-                weights[rows] = balancing_weights(standard[rows], np.zeros(standard.shape[1]), penalty)
+            if rows.any() and d:
+                weights[rows] = balancing_weights(self._standard[0][rows], target, penalty)
+        self._rows = log.actions, log.outcomes, weights
         super().__init__(log, *weighted_means(log.actions, log.outcomes, weights, log.n_actions))
+
+    def summary(self) -> Summary:
+        """What the log knows per action; the errors are those of the part that the contexts do not explain linearly.
+
+        Balanced weights leave no error of what is linear in the contexts but how the population's own mean varies;
+        the rest is the weighted residuals', from a cross-fitted ridge regression (`pooled_ridge`). Where the balance
+        could not be reached, the means are corrected by that regression.
+        """
+        actions, outcomes, weights = self._rows
+        shares = weights / np.bincount(actions, weights, self.n_actions)[actions]
+        near = shares / np.bincount(actions, shares**2, self.n_actions)[actions]
+        inside, outside = predict_for(actions, outcomes, self.n_actions, *self._standard, weights=near)
+        return estimate_means(actions, outcomes, shares, inside, outside).summary

@@ -7,6 +7,7 @@ As with the oracles, one small base instead of the same lines in eight files; a 
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,8 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 from headstart import kernels
 from headstart.checks import NO_CONTEXT, check_action, check_context
 from headstart.errors import LogError
-from headstart.kernels import Entry, get_outcome, implements, is_exhausted
+from headstart.kernels import Entry, get_outcome, get_variance, implements, is_exhausted
 from headstart.log import Log
+
+_CONTEXT_ROWS = 10_000  # of a table: as many virtual users as will ever differ
 
 
 def _get_outcome(state: Any, context: Any, action: Any) -> Any:
@@ -28,23 +31,57 @@ def _is_exhausted(state: Any) -> Any:
 
 
 class CompiledEvaluator:
-    """An evaluator whose arithmetic is kernels over `kernel_state`; `contexts` are the log's rows."""
+    """An evaluator whose arithmetic is kernels over `kernel_state`; `contexts` are the log's rows.
+
+    A log in memory gives its rows. A table (anything else that speaks a log's language) is asked for a uniform sample
+    of 10,000 contexts and for the range of its outcomes, and only when somebody wants them: each costs a scan.
+    """
 
     needs_context = False
+    _log: Any = None
+    _lazy: tuple[str, ...] = ("contexts", "outcome_range")  # asked of the log when first wanted, and before a copy
 
-    def __init__(self, log: Log, state: Any) -> None:
-        self.outcome_range = float(log.outcomes.min()), float(log.outcomes.max())
-        self._take(log.n_actions, log.contexts, log.context_names, state)
+    def __init__(self, log: Any, state: Any) -> None:
+        self._log = log
+        if isinstance(log, Log):
+            self.outcome_range = float(log.outcomes.min()), float(log.outcomes.max())
+            self._take(log.n_actions, log.contexts, log.context_names, state)
+        else:
+            self.n_features = log.n_features
+            self._take(log.n_actions, None, log.context_names, state)
 
     def _take(
-        self, n_actions: int, contexts: NDArray[np.float64], context_names: tuple[str, ...], state: Any
+        self, n_actions: int, contexts: NDArray[np.float64] | None, context_names: tuple[str, ...], state: Any
     ) -> None:
         self.n_actions = n_actions
-        self.contexts = contexts
+        if contexts is not None:
+            self.contexts = contexts
+            self.n_features = contexts.shape[1]
         self.context_names = context_names
         self._state = state
         self._get_outcome = Entry(_get_outcome, allocates=False)
         self._is_exhausted = Entry(_is_exhausted, allocates=False)
+
+    @cached_property
+    def contexts(self) -> NDArray[np.float64]:
+        """What virtual users are drawn from, (n, d)."""
+        rows: NDArray[np.float64] = self._log.sample(_CONTEXT_ROWS, rng=0).contexts
+        return rows
+
+    @cached_property
+    def outcome_range(self) -> tuple[float, float]:
+        """The smallest and the largest outcome of the log."""
+        if self._log is None:
+            raise AttributeError("outcome_range")  # made from sums alone: nobody knows
+        low, high = self._log.outcome_range
+        return low, high
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled and copied: the log stays behind, with all that it would have been asked for."""
+        if self._log is not None:
+            for name in self._lazy:
+                getattr(self, name)
+        return {**self.__dict__, "_log": None}
 
     @property
     def kernel_state(self) -> Any:
@@ -59,7 +96,7 @@ class CompiledEvaluator:
         return None if math.isnan(outcome) else outcome
 
     def _as_seen(self, context: ArrayLike | None, action: int) -> NDArray[np.float64]:
-        return check_context(context, self.contexts.shape[1]) if self.needs_context else NO_CONTEXT
+        return check_context(context, self.n_features) if self.needs_context else NO_CONTEXT
 
     def is_exhausted(self) -> bool:
         """True once it will never answer again, whatever is asked."""
@@ -74,6 +111,7 @@ class BudgetState(NamedTuple):
 
     means: NDArray[np.float64]  # (K,)
     budgets: NDArray[np.float64]  # (K,) plays left
+    variances: NDArray[np.float64]  # (K,) of one outcome around the mean
 
 
 @implements(get_outcome, BudgetState)
@@ -82,6 +120,11 @@ def _spend(state: Any, context: Any, action: Any) -> Any:
         state.budgets[action] -= 1.0
         return state.means[action]
     return math.nan
+
+
+@implements(get_variance, BudgetState)
+def _variance(state: Any, context: Any, action: Any) -> Any:
+    return state.variances[action]
 
 
 @implements(is_exhausted, BudgetState)
@@ -93,12 +136,28 @@ def _is_spent(state: Any) -> Any:
 
 
 class BudgetEvaluator(CompiledEvaluator):
-    """An estimated mean per action, answered as often as its effective sample size allows."""
+    """An estimated mean per action, answered as often as its effective sample size allows.
 
-    def __init__(self, log: Log, means: NDArray[np.float64], effective_sizes: NDArray[np.float64]) -> None:
+    `variances` are those of one outcome as the log shows them, sum(w (y - mean)^2) / sum(w), (K,): an oracle that
+    estimates variances is told them with each answer, so that n answers leave n of them in its squared deviations.
+    """
+
+    def __init__(
+        self,
+        log: Any,
+        means: NDArray[np.float64],
+        effective_sizes: NDArray[np.float64],
+        variances: NDArray[np.float64],
+    ) -> None:
         self._means = means.copy()
         self._effective_sizes = effective_sizes.copy()
-        super().__init__(log, BudgetState(np.where(effective_sizes > 0, means, 0.0), effective_sizes.copy()))
+        is_known = effective_sizes > 0
+        answers, spreads = (np.where(is_known, values, 0.0) for values in (means, variances))
+        super().__init__(log, BudgetState(answers, effective_sizes.copy(), spreads))
+
+    def get_variance(self, context: ArrayLike | None, action: int) -> float:
+        """How much outcomes vary around the answer of `get_outcome`."""
+        return float(self._state.variances[check_action(action, self.n_actions)])
 
     @property
     def means(self) -> NDArray[np.float64]:
@@ -111,11 +170,18 @@ class BudgetEvaluator(CompiledEvaluator):
         return self._effective_sizes.copy()
 
 
-def check_propensities(log: Log, who: str) -> NDArray[np.float64]:
-    """The log's propensities, or an error that names the way out."""
-    if log.propensities is None:
+def check_has_propensities(log: Any, who: str) -> None:
+    """An error that names the way out, if the log or table has no propensities."""
+    if not log.has_propensities:
+        way = "Log(..., propensities=...)" if isinstance(log, Log) else "read_log(..., propensity=...)"
         raise LogError(
-            f"{who} needs propensities and the log has none: give Log(..., propensities=...), "
+            f"{who} needs propensities and the log has none: give {way}, "
             "or estimate them with hs.estimate_propensities(log)"
         )
+
+
+def check_propensities(log: Log, who: str) -> NDArray[np.float64]:
+    """The log's propensities, or an error that names the way out."""
+    check_has_propensities(log, who)
+    assert log.propensities is not None
     return log.propensities

@@ -1,4 +1,4 @@
-"""Doubly robust means: a regression corrected by weighted residuals (Robins et al. 1994)."""
+"""Doubly robust means: a regression corrected by weighted residuals (Robins et al. 1994), with errors that cover."""
 
 from __future__ import annotations
 
@@ -9,81 +9,129 @@ from numpy.typing import NDArray
 
 from headstart.errors import OptionError
 from headstart.evaluators.compiled import BudgetEvaluator, check_propensities
+from headstart.evaluators.pooled_ridge import predict_for
+from headstart.evaluators.standard_errors import calibrate, cut, estimate_means
 from headstart.log import Log
+from headstart.population import as_population, balancing_weights, standardise
 from headstart.randomness import RNG, as_generator
+from headstart.summary import Summary
+
+Floats = NDArray[np.float64]
 
 
 class DoublyRobust(BudgetEvaluator):
-    """mean_a = average over rows of m_a(x_i) + 1{a_i = a} (y_i - m_a(x_i)) / p_i, answered floor(N_a) times.
+    """mean_a = average of m_a(x) over the population + weighted mean of y_i - m_a(x_i) over the rows of a.
 
-    m_a is fitted on the other folds (cross-fitting), so its error does not leak into the correction. The
-    standard error is that of the average (the influence function's), and the effective size is what
-    online plays of this action would need for the same error: N_a = variance of the outcome / s.e.^2.
+    The weights are 1/p_i, normalised, cut so that none of n_a rows has more than 1 / sqrt(n_a) of them (after Ionides
+    2008), and calibrated: moved a little so that the contexts' weighted means come near the population's. m_a is fitted to other rows (cross-fitting), so its error
+    does not leak into the correction. Right if the propensities or the regression are right; answered
+    floor(N_a) times, N_a = variance of the outcome / s.e.^2, at most n.
 
     Parameters
     ----------
     estimator
-        Any scikit-learn regressor; by default ridge regression on standardised columns.
+        Any scikit-learn regressor; by default ridge regressions per action that lean on slopes common to all
+        (`pooled_ridge`), each row predicted by all others.
+    population
+        Contexts of the users to come (a matrix, a data frame or a Log), if they are not such as the log's. The
+        regression is averaged over them and the weights are tilted to their column means.
     n_folds, rng
-        The number of folds and who deals the rows into them.
+        For an `estimator`: the number of folds, and who deals the rows into them.
     """
 
-    def __init__(self, log: Log, estimator: Any = None, *, n_folds: int = 5, rng: RNG = 0) -> None:
+    def __init__(
+        self, log: Log, estimator: Any = None, *, population: Any = None, n_folds: int = 5, rng: RNG = 0
+    ) -> None:
         weights = 1.0 / check_propensities(log, "DoublyRobust")
-        n = len(log)
         if n_folds < 2:
             raise OptionError(f"n_folds must be at least 2, got {n_folds}")
-        folds = as_generator(rng).permutation(np.arange(n) % min(n_folds, n))
-        self._standard_errors = np.full(log.n_actions, np.nan)
-        means, sizes = np.full(log.n_actions, np.nan), np.zeros(log.n_actions)
-        for a in range(log.n_actions):
-            rows = log.actions == a
-            if not rows.any():
-                continue
-            predicted = _cross_predict(log, rows, folds, estimator)
-            influence = predicted + np.where(rows, weights * (log.outcomes - predicted), 0.0)
-            means[a] = influence.mean()
-            self._standard_errors[a] = influence.std(ddof=1) / np.sqrt(n) if n > 1 else np.inf
-            sizes[a] = _effective_size(log.outcomes[rows], weights[rows], self._standard_errors[a], n)
-        super().__init__(log, means, sizes)
+        n = len(log)
+        users = None if population is None else as_population(population, log)
+        standard = standardise(log.contexts, *([] if users is None else [users]))
+        shares, moves = _shares(log, weights, *standard)
+        if estimator is None:
+            # For other users the line is fitted where they are: a straight line is only right nearby.
+            near = None if users is None else shares / np.bincount(log.actions, shares**2, log.n_actions)[log.actions]
+            inside, outside = predict_for(log.actions, log.outcomes, log.n_actions, *standard, weights=near)
+        else:
+            folds = as_generator(rng).permutation(np.arange(n) % min(n_folds, n))
+            inside, outside = _cross_predict(log, folds, users, estimator)
+        residuals = log.outcomes - inside[np.arange(n), log.actions]
+        # What cut and calibration changed is the difference of two answers to one question: a sign of their error.
+        allowances = np.bincount(log.actions, moves * residuals, log.n_actions)
+        self._estimate = estimate_means(log.actions, log.outcomes, shares, inside, outside, allowances)
+        super().__init__(log, self._estimate.summary.means, self._worth(log), self._estimate.scatters)
+
+    def _worth(self, log: Log) -> Floats:
+        counts = np.bincount(log.actions, minlength=log.n_actions)
+        scatters, errors = self._estimate.scatters, np.nan_to_num(self._estimate.errors, nan=np.inf)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            sizes = np.minimum(scatters / errors**2, len(log))
+        # Every outcome the same: the error is unknown, the rows are what there is.
+        return np.where(scatters > 0.0, sizes, counts)
 
     @property
     def standard_errors(self) -> NDArray[np.float64]:
-        """The influence function's standard error of each mean, (K,)."""
-        return self._standard_errors.copy()
+        """The influence function's standard error of each mean, (K,); NaN for an action never shown."""
+        return self._estimate.errors.copy()
+
+    def summary(self) -> Summary:
+        """What the log knows per action. mean ± 1.96 standard errors holds the truth about 95 % of the time.
+
+        The standard errors are the influence function's, widened from the normal's to Student's quantile for the
+        effective number of rows behind them: a user of the normal distribution is not too sure of few rows.
+        """
+        return self._estimate.summary
 
 
-def _effective_size(
-    outcomes: NDArray[np.float64], weights: NDArray[np.float64], standard_error: float, n_rows: int
-) -> float:
-    centre = np.average(outcomes, weights=weights)
-    variance = np.average((outcomes - centre) ** 2, weights=weights)
-    if variance == 0.0:  # every outcome the same: the error is unknown, the rows are what there is
-        return float(outcomes.size)
-    return float(min(variance / standard_error**2, n_rows))
+def _shares(
+    log: Log, weights: Floats, contexts: Floats, users: Floats | None = None
+) -> tuple[Floats, Floats]:
+    """A share per row, which sum to 1 over an action's rows, and how far it is from the plain one, each (n,).
+
+    Towards another population the tilt is no error: only the cut counts as a move.
+    """
+    shares, moves = np.empty(len(log)), np.empty(len(log))
+    d = contexts.shape[1]
+    target = np.zeros(d) if users is None else users.mean(axis=0)  # standardised: the log's means are 0
+    for a in range(log.n_actions):
+        rows = np.flatnonzero(log.actions == a)
+        if rows.size == 0:
+            continue
+        plain = weights[rows] / weights[rows].sum()
+        share = cut(plain, 1.0 / np.sqrt(rows.size))
+        if d and users is None:
+            share = calibrate(share, contexts[rows], target)
+        moves[rows] = plain - share
+        if d and users is not None:  # far from the rows' own means: weights that stay positive
+            share = balancing_weights(contexts[rows], target, d * float(share @ share), share)
+        shares[rows] = share
+    return shares, moves
 
 
 def _cross_predict(
-    log: Log, rows: NDArray[np.bool_], folds: NDArray[np.int64], estimator: Any
-) -> NDArray[np.float64]:
-    """m_a(x_i) for every row, from rows of the action in other folds; their mean where there are too few to fit."""
+    log: Log, folds: NDArray[np.int64], users: Floats | None, estimator: Any
+) -> tuple[Floats, Floats | None]:
+    """m_a(x_i) from the other folds, (n, K), and its average over the folds for the users, (m, K); the action's mean where there are
+    too few rows to fit."""
     from sklearn.base import clone
 
-    predicted = np.empty(len(log))
-    for fold in range(int(folds.max()) + 1):
-        inside = folds == fold
-        known = rows & ~inside
-        if known.sum() < 2 or log.n_features == 0:
-            predicted[inside] = log.outcomes[known if known.any() else rows].mean()
-            continue
-        model = _default_regressor() if estimator is None else clone(estimator)
-        predicted[inside] = model.fit(log.contexts[known], log.outcomes[known]).predict(log.contexts[inside])
-    return predicted
-
-
-def _default_regressor() -> Any:
-    from sklearn.linear_model import Ridge
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    return make_pipeline(StandardScaler(), Ridge(alpha=1.0))
+    n_folds = int(folds.max()) + 1
+    inside = np.empty((len(log), log.n_actions))
+    outside = None if users is None else np.zeros((len(users), log.n_actions))
+    for a in range(log.n_actions):
+        rows = log.actions == a
+        for fold in range(n_folds):
+            held = folds == fold
+            known = rows & ~held
+            if known.sum() < 2 or log.n_features == 0:
+                level = log.outcomes[known if known.any() else slice(None)].mean()
+                inside[held, a] = level
+                if outside is not None:
+                    outside[:, a] += level / n_folds
+                continue
+            model = clone(estimator).fit(log.contexts[known], log.outcomes[known])
+            inside[held, a] = model.predict(log.contexts[held])
+            if outside is not None:
+                outside[:, a] += model.predict(users) / n_folds
+    return inside, outside

@@ -9,14 +9,23 @@ import numpy as np
 from headstart.evaluators.compiled import CompiledEvaluator
 from headstart.evaluators.lookup import make_lookup
 from headstart.kernels import get_outcome, implements, is_exhausted
-from headstart.kernels.strata import Lookup, Strata, are_stopped, draw_row, find_key, make_strata
+from headstart.kernels.strata import (
+    CountedStrata,
+    Lookup,
+    Strata,
+    are_stopped,
+    draw_row,
+    find_key,
+    make_counted_strata,
+    make_strata,
+)
 from headstart.log import Log
-from headstart.randomness import RNG, as_generator
+from headstart.randomness import RNG, as_generator, as_words
 
 
 class ExactMatchingState(NamedTuple):
     lookup: Lookup
-    strata: Strata  # one per (context, action) that the log shows
+    strata: Strata | CountedStrata  # one per (context, action) that the log shows
 
 
 @implements(get_outcome, ExactMatchingState)
@@ -36,14 +45,23 @@ class ExactMatching(CompiledEvaluator):
 
     An action is stopped for good the first time that no row matches (the paper's S_a): going on would
     over-sample the contexts that still have rows. Unbiased when contexts are drawn from the population that
-    decides and the context holds all confounders. Contexts are compared number by number; -0.0 is 0.0.
+    decides and the context holds all confounders. Contexts are compared number by number; -0.0 is 0.0. Of a table it
+    keeps how often each outcome occurred in each category (context and action), not the rows.
     """
 
     needs_context = True
 
-    def __init__(self, log: Log, rng: RNG = None) -> None:
-        lookup, keys = make_lookup(log.contexts, log.actions)
-        strata = make_strata(
-            keys, log.actions, log.outcomes, lookup.tags.size, log.n_actions, as_generator(rng)
-        )
+    def __init__(self, log: Any, rng: RNG = None) -> None:
+        strata: Strata | CountedStrata
+        if isinstance(log, Log):
+            lookup, keys = make_lookup(log.contexts, log.actions)
+            strata = make_strata(
+                keys, log.actions, log.outcomes, lookup.tags.size, log.n_actions, as_generator(rng)
+            )
+        else:
+            found = log.category_counts()
+            lookup, keys = make_lookup(found.strata, found.actions)
+            strata = make_counted_strata(
+                keys, found.actions, found.outcomes, found.counts, lookup.tags.size, log.n_actions, as_words(rng)
+            )
         super().__init__(log, ExactMatchingState(lookup, strata))

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from headstart.evaluators.compiled import CompiledEvaluator
 from headstart.kernels import get_outcome, implements, is_exhausted
-from headstart.kernels.strata import Strata, are_stopped, draw_row, make_strata
+from headstart.kernels.strata import CountedStrata, Strata, are_stopped, draw_row, make_counted_strata, make_strata
 from headstart.log import Log
-from headstart.randomness import RNG, as_generator
+from headstart.randomness import RNG, as_generator, as_words
+from headstart.summary import Summary
 
 
 class HistoricalAverageState(NamedTuple):
-    strata: Strata  # one per action
+    strata: Strata | CountedStrata  # one per action
 
 
 @implements(get_outcome, HistoricalAverageState)
@@ -29,11 +33,36 @@ class HistoricalAverage(CompiledEvaluator):
     """A random unused row of the same action. Equal to exact matching when all rows share one context.
 
     It ignores what the logging policy looked at: with a confounded log it is biased, which is what it is
-    here to show.
+    here to show. Of a table it keeps how often each outcome occurred, not the rows.
     """
 
-    def __init__(self, log: Log, rng: RNG = None) -> None:
-        strata = make_strata(
-            log.actions, log.actions, log.outcomes, log.n_actions, log.n_actions, as_generator(rng)
-        )
+    def __init__(self, log: Any, rng: RNG = None) -> None:
+        strata: Strata | CountedStrata
+        k = log.n_actions
+        if isinstance(log, Log):
+            strata = make_strata(log.actions, log.actions, log.outcomes, k, k, as_generator(rng))
+        else:
+            found = log.outcome_counts()
+            strata = make_counted_strata(
+                found.actions, found.actions, found.outcomes, found.counts, k, k, as_words(rng)
+            )
         super().__init__(log, HistoricalAverageState(strata))
+
+    _lazy = ("contexts", "outcome_range", "_summary")
+
+    @cached_property
+    def _summary(self) -> Summary:
+        sums = self._log.action_sums()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            means = sums.y / sums.n
+            variances = np.maximum(sums.yy / sums.n - means**2, 0.0) * sums.n / (sums.n - 1.0)
+            errors = np.sqrt(variances / sums.n)
+        return Summary(means, np.where(sums.n > 1, errors, np.inf), variances)
+
+    def summary(self) -> Summary:
+        """The mean of each action's rows, s / sqrt(n) and s^2 (n - 1 in its denominator).
+
+        The errors are those of the *rows'* mean; what confounding does to it they do not know. One row says nothing
+        of its own error: infinite.
+        """
+        return self._summary

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from headstart.checks import check_context, check_number
 from headstart.errors import LogError, OptionError
 from headstart.evaluators.compiled import CompiledEvaluator
-from headstart.features import FeatureFunction, Features, check_features
+from headstart.features import FeatureFunction, Features, FeatureTable, check_features
 from headstart.kernels import get_outcome, implements, is_exhausted
 from headstart.kernels.linear import (
     N_SCRATCH,
@@ -91,7 +92,7 @@ class LinearModel(CompiledEvaluator):
 
     needs_context = True
 
-    def __init__(self, log: Log, features: Features | None = None, ridge: float = 1.0) -> None:
+    def __init__(self, log: Any, features: Features | None = None, ridge: float = 1.0) -> None:
         if log.n_features == 0:
             raise LogError("LinearModel needs contexts and the log has none: give Log(..., contexts=...)")
         phi = check_features(features, log.n_actions, log.n_features)
@@ -170,16 +171,44 @@ class LinearModel(CompiledEvaluator):
         return check_context(context, self.features.n_features)
 
 
-def linear_sums(log: Log, features: Features) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The sums that `from_sums` takes: of phi phi', (G, m, m), and of y phi, (G, m). O(n m^2)."""
+def linear_sums(log: Any, features: Features) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The sums that `from_sums` takes: of phi phi', (G, m, m), and of y phi, (G, m). O(n m^2).
+
+    A table sums products of its columns where it is; rows come from there only for a phi that is a function.
+    """
+    if not isinstance(log, Log) and isinstance(features, FeatureTable):
+        return _choose_sums(features, *log.product_sums())
     g, m = features.n_groups, features.length
     grams, moments = np.zeros((g, m, m)), np.zeros((g, m))
-    for start in range(0, len(log), _CHUNK):
-        part = slice(start, start + _CHUNK)
-        actions, outcomes = log.actions[part], log.outcomes[part]
-        phi = features.rows(log.contexts[part], actions)
+    for actions, outcomes, contexts in _portions(log):
+        phi = features.rows(contexts, actions)
         for group in range(g):
             rows = actions == group if features.is_disjoint else slice(None)
             grams[group] += phi[rows].T @ phi[rows]
             moments[group] += phi[rows].T @ outcomes[rows]
     return grams, moments
+
+
+def _portions(log: Any) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]]:
+    if isinstance(log, Log):
+        for start in range(0, len(log), _CHUNK):
+            part = slice(start, start + _CHUNK)
+            yield log.actions[part], log.outcomes[part], log.contexts[part]
+    else:
+        for rows in log.batches(_CHUNK):
+            yield rows.actions, rows.outcomes, rows.contexts
+
+
+def _choose_sums(
+    features: FeatureTable, products: NDArray[np.float64], moments: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """phi's sums from those of z = (x, 1) per action: phi_j is a weight times an entry of z."""
+    columns = np.broadcast_to(features.columns, (features.n_actions, features.length))
+    weights = np.broadcast_to(features.weights, columns.shape)
+    every = np.arange(features.n_actions)
+    grams = products[every[:, None, None], columns[:, :, None], columns[:, None, :]]
+    grams = grams * weights[:, :, None] * weights[:, None, :]
+    sums = moments[every[:, None], columns] * weights
+    if features.is_disjoint:
+        return grams, sums
+    return grams.sum(axis=0, keepdims=True), sums.sum(axis=0, keepdims=True)

@@ -9,10 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from headstart.checks import check_action, check_context
-from headstart.errors import MissingExtraError
+from headstart.errors import MissingExtraError, OptionError
 from headstart.evaluators.compiled import CompiledEvaluator
+from headstart.evaluators.standard_errors import estimate_means
 from headstart.kernels import get_outcome, implements, is_exhausted
 from headstart.log import Log
+from headstart.population import as_population
+from headstart.summary import Summary
 
 
 class LinearOutcomeState(NamedTuple):
@@ -80,12 +83,15 @@ class OutcomeModel(CompiledEvaluator):
 
     `estimator` is any scikit-learn regressor, cloned for each action; by default ordinary least squares.
     Linear models (those whose `coef_` and `intercept_` give the prediction) run compiled.
-    Unbiased only as far as the model is right.
+    Unbiased only as far as the model is right. `population` (contexts of the users to come: a matrix, a data frame or
+    a Log) are the rows that virtual users are drawn from and that `summary` averages over, instead of the log's.
     """
 
     needs_context = True
 
-    def __init__(self, log: Log, estimator: Any = None) -> None:
+    def __init__(self, log: Log, estimator: Any = None, *, population: Any = None) -> None:
+        self._rows, self._users = log, None if population is None else as_population(population, log)
+        self._is_least_squares = estimator is None
         counts = np.bincount(log.actions, minlength=log.n_actions)
         self.models: list[Any] = [None] * log.n_actions
         slopes, intercepts = np.zeros((log.n_actions, log.n_features)), np.zeros(log.n_actions)
@@ -106,6 +112,8 @@ class OutcomeModel(CompiledEvaluator):
         # Virtual users are mostly rows of the log: predicted together, a row costs a hundredth of one alone.
         self._predicted = {} if is_linear or len(log) > _FEW_ROWS else _predictions(self.models, log.contexts)
         super().__init__(log, LinearOutcomeState(slopes, intercepts, counts.astype(np.int64)))
+        if self._users is not None:
+            self.contexts = self._users
 
     @classmethod
     def boosted(cls, log: Log) -> OutcomeModel:
@@ -117,6 +125,40 @@ class OutcomeModel(CompiledEvaluator):
         # Exact splits are what few rows call for, and there four times as quick as histograms.
         method = "exact" if len(log) <= _FEW_ROWS else "hist"
         return cls(log, XGBRegressor(n_jobs=1, tree_method=method))
+
+    def summary(self) -> Summary:
+        """What least squares knows per action: the mean prediction over the population, and its standard error.
+
+        Honest as far as outcomes are linear in the contexts. An action with fewer rows than columns has an infinite
+        standard error: its slopes are not determined. Other estimators say nothing of their error.
+        """
+        if not self._is_least_squares:
+            raise OptionError(
+                "a model other than least squares does not know its own error: "
+                "DoublyRobust(log, estimator) corrects it by weighted residuals and does"
+            )
+        log, state = self._rows, self._state
+        users = log.contexts if self._users is None else self._users
+        # Least squares is a weighted mean of outcomes, with weights that balance the contexts exactly.
+        shares, is_known = np.zeros(len(log)), np.zeros(log.n_actions, dtype=np.bool_)
+        inside = log.contexts @ state.slopes.T + state.intercepts
+        means = (inside if self._users is None else users @ state.slopes.T + state.intercepts).mean(axis=0)
+        for a in range(log.n_actions):
+            rows = np.flatnonzero(log.actions == a)
+            if rows.size:
+                centre = log.contexts[rows].mean(axis=0)
+                apart = log.contexts[rows] - centre
+                pull, _, rank, _ = np.linalg.lstsq(apart.T, users.mean(axis=0) - centre, rcond=None)
+                shares[rows] = 1.0 / rows.size + pull
+                is_known[a] = rows.size > rank + 1
+                # A fitted residual is smaller than the true one by its leverage (HC2).
+                leverages = 1.0 / rows.size + np.einsum("ij,ji->i", apart, np.linalg.pinv(apart))
+                left = log.outcomes[rows] - inside[rows, a]
+                inside[rows, a] = log.outcomes[rows] - left / np.sqrt(np.maximum(1.0 - leverages, 1e-9))
+        outside = None if self._users is None else users @ state.slopes.T + state.intercepts
+        estimate = estimate_means(log.actions, log.outcomes, shares, inside, outside).summary
+        shown = np.where(np.isnan(estimate.means), np.nan, means)
+        return Summary(shown, np.where(is_known, estimate.standard_errors, np.inf), estimate.variances)
 
     @property
     def kernel_state(self) -> Any:

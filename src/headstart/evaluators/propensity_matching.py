@@ -16,10 +16,21 @@ from headstart.evaluators.compiled import CompiledEvaluator
 from headstart.evaluators.lookup import make_lookup
 from headstart.kernels import Entry, fill_propensities, get_outcome, implements, is_exhausted, kernel
 from headstart.kernels.arrays import copy_into
-from headstart.kernels.strata import Lookup, Strata, are_stopped, draw_row, find_key, make_strata
+from headstart.kernels.strata import (
+    CountedStrata,
+    Lookup,
+    Strata,
+    are_stopped,
+    draw_row,
+    find_key,
+    make_counted_strata,
+    make_strata,
+)
 from headstart.log import Log
 from headstart.propensity import LogisticPropensity, check_vector
-from headstart.randomness import RNG, as_generator
+from headstart.randomness import RNG, as_generator, as_words
+
+_MODEL_ROWS = 100_000  # of a table: what its default model is fitted to
 
 
 class KnownPropensityState(NamedTuple):
@@ -43,7 +54,7 @@ class PropensityMatchingState(NamedTuple):
     propensity: Any  # a state that implements fill_propensities
     pivots: NDArray[np.float64]  # (q,) sorted
     lookup: Lookup  # lattice points, with the action as tag
-    strata: Strata  # one per (lattice point, action) that the log shows
+    strata: Strata | CountedStrata  # one per (lattice point, action) that the log shows
     vector: NDArray[np.float64]  # (K,) scratch
     point: NDArray[np.float64]  # (K - 1,) scratch
 
@@ -100,14 +111,19 @@ class PropensityMatching(CompiledEvaluator):
     propensity
         The logging policy for any context: a function of a context that returns K chances; it may carry a
         `kernel_state`. By default the logged vector where the log shows the context and a LogisticPropensity
-        fitted to the log elsewhere.
+        fitted to the log elsewhere; for a table, a LogisticPropensity fitted to a sample of 100,000 rows.
+
+    Notes
+    -----
+    Of a table it keeps how often each outcome occurred in each stratum, not the rows. Rows are stratified by the
+    table's own propensity vectors if it has them, otherwise by `propensity`, which must then be logistic.
     """
 
     needs_context = True
 
     def __init__(
         self,
-        log: Log,
+        log: Any,
         *,
         pivots: Sequence[float] = (0.0, 0.5, 1.0),
         propensity: Callable[[NDArray[np.float64]], ArrayLike] | None = None,
@@ -116,26 +132,18 @@ class PropensityMatching(CompiledEvaluator):
         levels = np.unique(np.asarray(pivots, dtype=np.float64))
         if levels.size == 0 or not ((levels >= 0.0) & (levels <= 1.0)).all():
             raise OptionError(f"pivots must be numbers in [0, 1], got {pivots!r}")
-        model = LogisticPropensity(log) if propensity is None else propensity
-        vectors = log.propensity_matrix
-        check_vector(model(log.contexts[0]), log.n_actions)
-        if vectors is None:
-            vectors = np.array([check_vector(model(row), log.n_actions) for row in log.contexts])
-        points = np.empty((len(log), log.n_actions - 1))
-        kernels.compiled(_stratify_rows)(levels, vectors, points)
-        lookup, keys = make_lookup(points, log.actions)
-        strata = make_strata(
-            keys, log.actions, log.outcomes, lookup.tags.size, log.n_actions, as_generator(rng)
-        )
-        self._propensity: Callable[[NDArray[np.float64]], ArrayLike] | None = None
+        rows = log if isinstance(log, Log) or propensity is not None else log.sample(_MODEL_ROWS, rng=0)
+        model = LogisticPropensity(rows) if propensity is None else propensity
         known = getattr(model, "kernel_state", None)
-        if known is None:
-            self._propensity = model
-        elif propensity is None:
-            rows, row_keys = make_lookup(log.contexts, np.zeros(len(log), dtype=np.int64))
-            kept = np.empty((rows.tags.size, log.n_actions))
-            kept[row_keys] = vectors
-            known = KnownPropensityState(rows, kept, known)
+        self._propensity: Callable[[NDArray[np.float64]], ArrayLike] | None = model if known is None else None
+        lookup: Lookup
+        strata: Strata | CountedStrata
+        if isinstance(log, Log):
+            lookup, strata, vectors = _strata_of_rows(log, levels, model, rng)
+            if propensity is None:
+                known = _known_where_shown(log, vectors, known)
+        else:
+            lookup, strata = _strata_of_table(log, levels, model, rng)
         state = PropensityMatchingState(
             known, levels, lookup, strata, np.empty(log.n_actions), np.empty(log.n_actions - 1)
         )
@@ -151,8 +159,41 @@ class PropensityMatching(CompiledEvaluator):
         """What would have happened, from the log, or None if it has no (more) answer."""
         if self._propensity is None:
             return super().get_outcome(context, action)
-        seen = check_context(context, self.contexts.shape[1])
+        seen = check_context(context, self.n_features)
         index = check_action(action, self.n_actions)
         self._state.vector[:] = check_vector(self._propensity(seen), self.n_actions)
         outcome: float = self._draw(self._state, index)
         return None if math.isnan(outcome) else outcome
+
+
+def _strata_of_rows(
+    log: Log, levels: NDArray[np.float64], model: Callable[..., ArrayLike], rng: RNG
+) -> tuple[Lookup, Strata, NDArray[np.float64]]:
+    vectors = log.propensity_matrix
+    check_vector(model(log.contexts[0]), log.n_actions)
+    if vectors is None:
+        vectors = np.array([check_vector(model(row), log.n_actions) for row in log.contexts])
+    points = np.empty((len(log), log.n_actions - 1))
+    kernels.compiled(_stratify_rows)(levels, vectors, points)
+    lookup, keys = make_lookup(points, log.actions)
+    strata = make_strata(keys, log.actions, log.outcomes, lookup.tags.size, log.n_actions, as_generator(rng))
+    return lookup, strata, vectors
+
+
+def _known_where_shown(log: Log, vectors: NDArray[np.float64], model: Any) -> KnownPropensityState:
+    rows, row_keys = make_lookup(log.contexts, np.zeros(len(log), dtype=np.int64))
+    kept = np.empty((rows.tags.size, log.n_actions))
+    kept[row_keys] = vectors
+    return KnownPropensityState(rows, kept, model)
+
+
+def _strata_of_table(
+    table: Any, levels: NDArray[np.float64], model: Callable[..., ArrayLike], rng: RNG
+) -> tuple[Lookup, CountedStrata]:
+    rows = table if table.has_propensity_vectors else table.with_propensities_from(model)
+    found = rows.point_counts(levels)
+    lookup, keys = make_lookup(found.strata, found.actions)
+    strata = make_counted_strata(
+        keys, found.actions, found.outcomes, found.counts, lookup.tags.size, table.n_actions, as_words(rng)
+    )
+    return lookup, strata

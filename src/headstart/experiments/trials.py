@@ -46,7 +46,7 @@ class _Propensities:
             return log
         key = log.outcomes.tobytes()
         if key not in self._known:
-            estimated = estimate_propensities(log).propensity_matrix
+            estimated = estimate_propensities(log, warn_share=1.0).propensity_matrix  # kept in bounds below
             assert estimated is not None
             self._known[key] = np.clip(estimated, TRIM, 1.0 - TRIM)  # two actions: rows still sum to 1
         return log.with_propensities(self._known[key])

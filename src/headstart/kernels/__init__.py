@@ -2,22 +2,28 @@
 
 from headstart.kernels.compile import Entry, compiled, entry, is_compiling, kernel, states_in
 from headstart.kernels.verbs import (
+    absorb,
     draw_context,
     draw_outcome,
     draw_user,
     expected_outcomes,
     fill_propensities,
     get_outcome,
+    get_variance,
     implements,
     is_exhausted,
+    is_implemented,
     play,
     probabilities,
     record_context,
+    take_action,
     update,
+    withdraw,
 )
 
 __all__ = [
     "Entry",
+    "absorb",
     "compiled",
     "draw_context",
     "draw_outcome",
@@ -26,13 +32,17 @@ __all__ = [
     "expected_outcomes",
     "fill_propensities",
     "get_outcome",
+    "get_variance",
     "implements",
     "is_compiling",
     "is_exhausted",
+    "is_implemented",
     "kernel",
     "play",
     "probabilities",
     "record_context",
     "states_in",
+    "take_action",
     "update",
+    "withdraw",
 ]

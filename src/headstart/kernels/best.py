@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,18 +15,18 @@ Floats = NDArray[np.float64]
 NORMAL = 0  # parameters: mean, standard deviation
 BETA = 1  # parameters: a, b, both at least 1
 
-_N_NODES = 16
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(_N_NODES)
+N_NODES = 16
+NODES, _WEIGHTS = np.polynomial.legendre.leggauss(N_NODES)
 
 
 def _integration_matrix() -> Floats:
     """Row j integrates a function, given at the nodes, from -1 to node j (exact to degree 15)."""
     legendre = np.polynomial.legendre
-    to_coefficients = np.linalg.inv(legendre.legvander(_NODES, _N_NODES - 1))
-    integrals = np.zeros((_N_NODES, _N_NODES))
-    for degree in range(_N_NODES):
-        antiderivative = legendre.legint(np.eye(_N_NODES)[degree], lbnd=-1)
-        integrals[:, degree] = legendre.legval(_NODES, antiderivative)
+    to_coefficients = np.linalg.inv(legendre.legvander(NODES, N_NODES - 1))
+    integrals = np.zeros((N_NODES, N_NODES))
+    for degree in range(N_NODES):
+        antiderivative = legendre.legint(np.eye(N_NODES)[degree], lbnd=-1)
+        integrals[:, degree] = legendre.legval(NODES, antiderivative)
     return np.ascontiguousarray(integrals @ to_coefficients)
 
 
@@ -155,8 +156,8 @@ def probability_of_best(family: int, p: Floats, q: Floats, available: NDArray[np
         scales[r] = _log_scale(family, p[a], q[a])
         # What lies below the floor: needed, since F_b starts there and not at 0.
         cumulative[r] = _mass_below(family, p[a], q[a], scales[r], points[0], breaks)
-    density = np.empty((n_rivals, _N_NODES))
-    below = np.empty((n_rivals, _N_NODES))
+    density = np.empty((n_rivals, N_NODES))
+    below = np.empty((n_rivals, N_NODES))
     above = np.empty(n_rivals + 1)  # products of F over the rivals from r on
     for panel in range(n_points - 1):
         half = 0.5 * (points[panel + 1] - points[panel])
@@ -165,24 +166,9 @@ def probability_of_best(family: int, p: Floats, q: Floats, available: NDArray[np
         middle = 0.5 * (points[panel + 1] + points[panel])
         for r in range(n_rivals):
             a = rivals[r]
-            for j in range(_N_NODES):
-                density[r, j] = _density(family, p[a], q[a], scales[r], middle + half * _NODES[j])
-            total = 0.0
-            for j in range(_N_NODES):
-                partial = 0.0
-                for i in range(_N_NODES):
-                    partial += _CUMULATIVE[j, i] * density[r, i]
-                below[r, j] = min(max(cumulative[r] + half * partial, 0.0), 1.0)
-                total += _WEIGHTS[j] * density[r, j]
-            cumulative[r] += half * total
-        for j in range(_N_NODES):
-            above[n_rivals] = 1.0
-            for r in range(n_rivals - 1, -1, -1):
-                above[r] = above[r + 1] * below[r, j]
-            before = half * _WEIGHTS[j]
-            for r in range(n_rivals):
-                out[rivals[r]] += before * density[r, j] * above[r + 1]
-                before *= below[r, j]
+            for j in range(N_NODES):
+                density[r, j] = _density(family, p[a], q[a], scales[r], middle + half * NODES[j])
+        add_panel(half, density, below, above, cumulative, rivals, out)
     total = out.sum()
     if not total > 0.0:  # so narrow that no number lies between the break points: the draws are the means
         out[:] = 0.0
@@ -190,6 +176,35 @@ def probability_of_best(family: int, p: Floats, q: Floats, available: NDArray[np
         return
     for a in range(n_actions):
         out[a] /= total
+
+
+@kernel
+def add_panel(
+    half: float, density: Floats, below: Floats, above: Floats, cumulative: Floats, rivals: Any, out: Floats
+) -> None:
+    """Add to `out` each rival's chance of the largest draw lying in one panel of half-width `half`.
+
+    `density` has each rival's density at the panel's nodes, `cumulative` its mass below the panel, which is moved to
+    the panel's end; `below` and `above` are scratch.
+    """
+    n_rivals = cumulative.size
+    for r in range(n_rivals):
+        total = 0.0
+        for j in range(N_NODES):
+            partial = 0.0
+            for i in range(N_NODES):
+                partial += _CUMULATIVE[j, i] * density[r, i]
+            below[r, j] = min(max(cumulative[r] + half * partial, 0.0), 1.0)
+            total += _WEIGHTS[j] * density[r, j]
+        cumulative[r] += half * total
+    for j in range(N_NODES):
+        above[n_rivals] = 1.0
+        for r in range(n_rivals - 1, -1, -1):
+            above[r] = above[r + 1] * below[r, j]
+        before = half * _WEIGHTS[j]
+        for r in range(n_rivals):
+            out[rivals[r]] += before * density[r, j] * above[r + 1]
+            before *= below[r, j]
 
 
 @kernel
@@ -205,6 +220,6 @@ def _mass_below(family: int, p: float, q: float, log_scale: float, x: float, bre
         if high <= low:
             continue
         half = 0.5 * (high - low)
-        for j in range(_N_NODES):
-            mass += half * _WEIGHTS[j] * _density(family, p, q, log_scale, low + half * (1.0 + _NODES[j]))
+        for j in range(N_NODES):
+            mass += half * _WEIGHTS[j] * _density(family, p, q, log_scale, low + half * (1.0 + NODES[j]))
     return mass

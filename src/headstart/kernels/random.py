@@ -115,6 +115,15 @@ def draw_beta(words: Words, a: float, b: float) -> float:
 
 
 @kernel
+def draw_student(words: Words, freedom: float) -> float:
+    """Student's t with any freedom > 0 (Bailey 1994): the polar method, two words, no rejection; inf is the normal."""
+    radius = -2.0 * math.log(1.0 - draw_uniform(words))
+    if freedom < 1e12:
+        radius = freedom * math.expm1(radius / freedom)
+    return math.sqrt(radius) * math.cos(2.0 * math.pi * draw_uniform(words))
+
+
+@kernel
 def draw_category(words: Words, probabilities: NDArray[np.float64]) -> int:
     """An index drawn with these chances, which sum to 1; the last one with a chance takes the rounding."""
     u = draw_uniform(words)

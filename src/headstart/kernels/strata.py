@@ -1,7 +1,8 @@
 """Draws without replacement from the rows of a stratum: what the matching evaluators share.
 
-Rows are sorted by stratum and shuffled within it once, so that the next unused row of a stratum is a
-random one: a draw costs O(1), all draws together O(rows), and no row is drawn twice.
+`Strata` holds rows: sorted by stratum and shuffled within it once, so that the next unused row of a stratum is a
+random one. A draw costs O(1), all draws together O(rows), and no row is drawn twice. `CountedStrata` holds how many
+rows have each outcome, for logs too large to hold: a draw costs O(log of the stratum's different outcomes).
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba.extending import overload
 from numpy.typing import NDArray
 
 from headstart.kernels.compile import kernel
+from headstart.kernels.random import draw_below
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(32)
@@ -46,6 +49,84 @@ def make_strata(
     )
 
 
+class CountedStrata(NamedTuple):
+    outcomes: NDArray[np.float64]  # (g,) the different outcomes of each stratum, sorted by stratum
+    tree: NDArray[np.int64]  # (g,) rows not yet drawn of each, as a Fenwick tree per stratum
+    starts: NDArray[np.int64]  # (S,) where a stratum's outcomes begin
+    sizes: NDArray[np.int64]  # (S,) how many different outcomes it has
+    remaining: NDArray[np.int64]  # (S,) rows not yet drawn
+    left: NDArray[np.int64]  # (K,) rows not yet drawn per action
+    is_stopped: NDArray[np.bool_]  # (K,) S_a in the paper
+    rng: NDArray[np.uint64]  # (4,)
+
+
+def make_counted_strata(
+    strata: NDArray[np.int64],
+    actions: NDArray[np.int64],
+    outcomes: NDArray[np.float64],
+    counts: NDArray[np.int64],
+    n_strata: int,
+    n_actions: int,
+    words: NDArray[np.uint64],
+) -> CountedStrata:
+    """Strata of `counts` rows each of the stratum, action and outcome given. Their order does not matter."""
+    order = np.lexsort((outcomes, strata))
+    counts, sizes = counts[order], np.bincount(strata, minlength=n_strata)
+    starts = np.zeros(n_strata, dtype=np.int64)
+    np.cumsum(sizes[:-1], out=starts[1:])
+    before = np.concatenate([[0], np.cumsum(counts)])  # rows before each place
+    place = np.arange(1, counts.size + 1)
+    rank = place - starts[strata[order]]  # 1.. within the stratum
+    left = np.zeros(n_actions, dtype=np.int64)
+    np.add.at(left, actions[order], counts)
+    remaining = np.zeros(n_strata, dtype=np.int64)
+    np.add.at(remaining, strata[order], counts)
+    return CountedStrata(
+        np.ascontiguousarray(outcomes[order]),
+        # Entry i of a Fenwick tree (1994) is the sum of the (i & -i) entries that end with i.
+        before[place] - before[place - (rank & -rank)],
+        starts,
+        sizes.astype(np.int64),
+        remaining,
+        left,
+        left == 0,
+        words,
+    )
+
+
+def _take_row(strata: Any, stratum: Any) -> Any:
+    return float(strata.outcomes[strata.starts[stratum] + strata.remaining[stratum] - 1])
+
+
+def _take_counted(strata: Any, stratum: Any) -> Any:
+    start, size = strata.starts[stratum], strata.sizes[stratum]
+    rank = draw_below(strata.rng, strata.remaining[stratum])
+    step = 1
+    while 2 * step <= size:
+        step *= 2
+    place = 0  # outcomes whose rows all come before the one that was drawn
+    while step > 0:
+        if place + step <= size and strata.tree[start + place + step - 1] <= rank:
+            place += step
+            rank -= strata.tree[start + place - 1]
+        step //= 2
+    entry = place + 1
+    while entry <= size:
+        strata.tree[start + entry - 1] -= 1
+        entry += entry & -entry
+    return float(strata.outcomes[start + place])
+
+
+def take_outcome(strata: Any, stratum: Any) -> Any:
+    """The outcome of a random unused row of a stratum that has one."""
+    return (_take_counted if isinstance(strata, CountedStrata) else _take_row)(strata, stratum)
+
+
+@overload(take_outcome, jit_options={"error_model": "numpy", "_nrt": False})
+def _take_outcome(strata: Any, stratum: Any) -> Any:
+    return _take_counted if strata.instance_class is CountedStrata else _take_row
+
+
 @kernel
 def draw_row(strata: Any, stratum: int, action: int) -> float:
     """The outcome of a random unused row; NaN, and the action stopped for good, if there is none."""
@@ -55,11 +136,12 @@ def draw_row(strata: Any, stratum: int, action: int) -> float:
         # Going on with the strata that still have data would over-sample them: stop the action.
         strata.is_stopped[action] = True
         return math.nan
+    outcome = take_outcome(strata, stratum)
     strata.remaining[stratum] -= 1
     strata.left[action] -= 1
     if strata.left[action] == 0:
         strata.is_stopped[action] = True
-    return float(strata.outcomes[strata.starts[stratum] + strata.remaining[stratum]])
+    return outcome
 
 
 @kernel

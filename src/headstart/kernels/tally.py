@@ -22,3 +22,29 @@ def update_tally(state: Any, context: Any, action: Any, outcome: Any) -> None:
     state.counts[action] += 1.0
     state.sums[action] += outcome
     state.means[action] = state.sums[action] / state.counts[action]
+
+
+@kernel
+def take_tally(state: Any, other: Any, action: Any) -> None:
+    """What `other` knows of an action instead of what `state` does."""
+    state.counts[action] = other.counts[action]
+    state.sums[action] = other.sums[action]
+    state.means[action] = other.means[action]
+
+
+@kernel
+def least_played(counts: Any, available: Any) -> int:
+    """The available action with the fewest plays; ties go to the lowest index."""
+    rarest = -1
+    for a in range(counts.size):
+        if available[a] and (rarest < 0 or counts[a] < counts[rarest]):
+            rarest = a
+    return rarest
+
+
+@kernel
+def age_tally(state: Any, gamma: Any) -> None:
+    """All that was learnt counts gamma times what it did; means stay."""
+    for a in range(state.counts.size):
+        state.counts[a] *= gamma
+        state.sums[a] *= gamma

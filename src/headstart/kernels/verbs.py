@@ -37,6 +37,11 @@ def implements(verb: Callable[..., Any], *states: type) -> Callable[[Callable[..
     return register
 
 
+def is_implemented(verb: Callable[..., Any], state: type) -> bool:
+    """Whether this state class says what `verb` does to it."""
+    return (verb, state) in _IMPLEMENTATIONS
+
+
 def _chosen(verb: Callable[..., Any], state: Any) -> Callable[..., Any] | None:
     return _IMPLEMENTATIONS.get((verb, getattr(state, "instance_class", None)))  # type: ignore[arg-type]
 
@@ -61,6 +66,47 @@ def _update(state: Any, context: Any, action: Any, outcome: Any) -> Any:
     return _chosen(update, state)
 
 
+def absorb(state: Any, context: Any, action: Any, outcome: Any, variance: Any) -> None:
+    """Learn a virtual outcome that is an average of outcomes with this variance.
+
+    An oracle that estimates variances implements it; to any other a virtual outcome is an outcome.
+    """
+    chosen = _IMPLEMENTATIONS.get((absorb, type(state)))
+    if chosen is None:
+        update(state, context, action, outcome)
+    else:
+        chosen(state, context, action, outcome, variance)
+
+
+def _absorb_as_outcome(state: Any, context: Any, action: Any, outcome: Any, variance: Any) -> None:
+    update(state, context, action, outcome)
+
+
+@overload(absorb, jit_options=_JIT)
+def _absorb(state: Any, context: Any, action: Any, outcome: Any, variance: Any) -> Any:
+    return _chosen(absorb, state) or _absorb_as_outcome
+
+
+def withdraw(state: Any, action: Any) -> None:
+    """Forget what the log said of `action`; what users did stays."""
+    _IMPLEMENTATIONS[withdraw, type(state)](state, action)
+
+
+@overload(withdraw, jit_options=_JIT)
+def _withdraw(state: Any, action: Any) -> Any:
+    return _chosen(withdraw, state)
+
+
+def take_action(state: Any, other: Any, action: Any) -> None:
+    """Replace all that `state` knows of `action` by what `other`, a state of the same class, knows of it."""
+    _IMPLEMENTATIONS[take_action, type(state)](state, other, action)
+
+
+@overload(take_action, jit_options=_JIT)
+def _take_action(state: Any, other: Any, action: Any) -> Any:
+    return _chosen(take_action, state)
+
+
 def probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
     """Write into `out` the exact chance of each action in `play`."""
     _IMPLEMENTATIONS[probabilities, type(state)](state, context, available, out)
@@ -79,6 +125,21 @@ def get_outcome(state: Any, context: Any, action: Any) -> float:
 @overload(get_outcome, jit_options=_JIT)
 def _get_outcome(state: Any, context: Any, action: Any) -> Any:
     return _chosen(get_outcome, state)
+
+
+def get_variance(state: Any, context: Any, action: Any) -> float:
+    """How much outcomes vary around the answer of `get_outcome`; 0 for an evaluator that answers with outcomes."""
+    chosen = _IMPLEMENTATIONS.get((get_variance, type(state)))
+    return 0.0 if chosen is None else chosen(state, context, action)
+
+
+def _no_variance(state: Any, context: Any, action: Any) -> float:
+    return 0.0
+
+
+@overload(get_variance, jit_options=_JIT)
+def _get_variance(state: Any, context: Any, action: Any) -> Any:
+    return _chosen(get_variance, state) or _no_variance
 
 
 def is_exhausted(state: Any) -> bool:

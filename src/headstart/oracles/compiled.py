@@ -20,6 +20,7 @@ from headstart.checks import (
     check_action,
     check_available,
     check_context,
+    check_number,
     check_outcome,
 )
 from headstart.errors import OptionError
@@ -41,6 +42,10 @@ def _play(state: Any, context: Any, available: Any) -> Any:
 
 def _update(state: Any, context: Any, action: Any, outcome: Any) -> None:
     kernels.update(state, context, action, outcome)
+
+
+def _absorb(state: Any, context: Any, action: Any, outcome: Any, variance: Any) -> None:
+    kernels.absorb(state, context, action, outcome, variance)
 
 
 def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
@@ -67,6 +72,7 @@ class CompiledOracle:
         self._play: Any = None
         self._update: Any = None
         self._probabilities: Any = None
+        self._absorb: Any = None
 
     @property
     def kernel_state(self) -> Any:
@@ -89,6 +95,21 @@ class CompiledOracle:
         if self._update is None:
             self._update = kernels.entry(_update, self._state, seen, index, number, allocates=False)
         self._update(self._state, seen, index, number)
+
+    def absorb(self, context: ArrayLike | None, action: int, outcome: float, variance: float) -> None:
+        """Learn a virtual outcome, an average of outcomes that vary by `variance` around it.
+
+        An oracle that estimates no variances takes it for an outcome.
+        """
+        if not kernels.is_implemented(kernels.absorb, type(self._state)):
+            self.update(context, action, outcome)
+            return
+        seen = check_context(context, self._n_seen) if self._n_seen else NO_CONTEXT
+        index, number = check_action(action, self.n_actions), self._check_outcome(outcome)
+        around = check_number("variance", variance, low=0.0)
+        if self._absorb is None:
+            self._absorb = kernels.entry(_absorb, self._state, seen, index, number, around, allocates=False)
+        self._absorb(self._state, seen, index, number, around)
 
     def probabilities(
         self, context: ArrayLike | None = None, available: Available = None
@@ -135,7 +156,7 @@ class CompiledOracle:
         return check_outcome(outcome)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_play": None, "_update": None, "_probabilities": None}
+        return {**self.__dict__, "_play": None, "_update": None, "_probabilities": None, "_absorb": None}
 
     def copy(self) -> Self:
         """An independent oracle with the same state and the same future."""

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from headstart.checks import check_n_actions, check_number
 from headstart.errors import OptionError
-from headstart.kernels import implements, kernel, play, probabilities, update
+from headstart.kernels import implements, kernel, play, probabilities, take_action, update
 from headstart.kernels.arrays import total
 from headstart.kernels.best import count_available, draw_available, greedy_available
 from headstart.kernels.random import draw_uniform
-from headstart.kernels.tally import new_tally, update_tally
+from headstart.kernels.tally import new_tally, take_tally, update_tally
 from headstart.oracles.compiled import CompiledOracle
 from headstart.randomness import RNG, as_words
 
@@ -53,6 +53,7 @@ def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
 
 
 implements(update, EpsilonGreedyState)(update_tally)
+implements(take_action, EpsilonGreedyState)(take_tally)
 
 
 class EpsilonGreedy(CompiledOracle):

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstart.checks import check_n_actions
-from headstart.kernels import implements, play, probabilities, update
-from headstart.kernels.tally import new_tally, update_tally
+from headstart.kernels import implements, play, probabilities, take_action, update
+from headstart.kernels.tally import new_tally, take_tally, update_tally
 from headstart.oracles.compiled import CompiledOracle
 
 
@@ -39,6 +39,7 @@ def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
 
 
 implements(update, GreedyState)(update_tally)
+implements(take_action, GreedyState)(take_tally)
 
 
 class Greedy(CompiledOracle):

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstart.checks import check_n_actions, check_outcome_in
-from headstart.kernels import implements, play, probabilities, update
+from headstart.kernels import implements, play, probabilities, take_action, update
 from headstart.kernels.best import BETA, probability_of_best
 from headstart.kernels.random import draw_beta, draw_uniform
-from headstart.kernels.tally import new_tally, update_tally
+from headstart.kernels.tally import new_tally, take_tally, update_tally
 from headstart.oracles.compiled import CompiledOracle, Readings
 from headstart.randomness import RNG, as_words
 
@@ -50,6 +50,12 @@ def _update(state: Any, context: Any, action: Any, outcome: Any) -> None:
     # An outcome inside (0, 1) counts as one Bernoulli draw with that chance (Agrawal and Goyal 2012).
     if outcome == 1.0 or (outcome > 0.0 and draw_uniform(state.rng) < outcome):
         state.successes[action] += 1.0
+
+
+@implements(take_action, ThompsonBetaState)
+def _take_action(state: Any, other: Any, action: Any) -> None:
+    take_tally(state, other, action)
+    state.successes[action] = other.successes[action]
 
 
 class ThompsonBeta(CompiledOracle):

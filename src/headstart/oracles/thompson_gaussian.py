@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstart.checks import check_n_actions, check_number
-from headstart.kernels import implements, play, probabilities, update
+from headstart.kernels import implements, play, probabilities, take_action, update
 from headstart.kernels.best import NORMAL, probability_of_best
 from headstart.kernels.random import draw_normal
-from headstart.kernels.tally import new_tally, update_tally
+from headstart.kernels.tally import new_tally, take_tally, update_tally
 from headstart.oracles.compiled import CompiledOracle, Readings
 from headstart.randomness import RNG, as_words
 
@@ -45,6 +45,7 @@ def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
 
 
 implements(update, ThompsonGaussianState)(update_tally)
+implements(take_action, ThompsonGaussianState)(take_tally)
 
 
 class ThompsonGaussian(CompiledOracle):

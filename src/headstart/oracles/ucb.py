@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstart.checks import check_n_actions, check_number
-from headstart.kernels import implements, play, probabilities, update
-from headstart.kernels.tally import new_tally, update_tally
+from headstart.kernels import implements, play, probabilities, take_action, update
+from headstart.kernels.tally import new_tally, take_tally, update_tally
 from headstart.oracles.compiled import CompiledOracle, Readings
 
 
@@ -48,6 +48,7 @@ def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
 
 
 implements(update, UCBState)(update_tally)
+implements(take_action, UCBState)(take_tally)
 
 
 class UCB(CompiledOracle):

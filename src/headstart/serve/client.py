@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from headstart.errors import HeadstartError, MissingExtraError
+from headstart.errors import MissingExtraError
+from headstart.serve.errors import ServiceError
 
 _RETRIED = frozenset({429, 502, 503, 504})
 
 
-class ServiceError(HeadstartError):
+class RequestFailed(ServiceError):
     """The service refused a request, or could not be reached."""
 
     def __init__(self, message: str, status: int | None = None, code: str | None = None) -> None:
@@ -100,7 +101,7 @@ class Client:
                     response = self._http.post(self._path + path, json=body)
             except self._errors as error:
                 if is_last:
-                    raise ServiceError(f"no answer from {self._http.base_url}: {error}") from error
+                    raise RequestFailed(f"no answer from {self._http.base_url}: {error}") from error
             else:
                 if response.is_success:
                     answer: dict[str, Any] = response.json()
@@ -132,9 +133,9 @@ def _request(
     return body
 
 
-def _as_error(response: Any) -> ServiceError:
+def _as_error(response: Any) -> RequestFailed:
     try:
         told = response.json()["error"]
-        return ServiceError(told["message"], response.status_code, told["code"])
+        return RequestFailed(told["message"], response.status_code, told["code"])
     except (ValueError, KeyError, TypeError):
-        return ServiceError(f"{response.status_code} from {response.url}", response.status_code)
+        return RequestFailed(f"{response.status_code} from {response.url}", response.status_code)

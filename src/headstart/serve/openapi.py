@@ -6,16 +6,28 @@ from collections.abc import Mapping
 from typing import Any
 
 from headstart import __version__
-from headstart.serve.wire import MAX_BATCH, MAX_EVENT_ID
+from headstart.serve.asks import MAX_EVENT_ID
+from headstart.serve.wire import MAX_BATCH
 
 _EVENT_ID = {"type": "string", "minLength": 1, "maxLength": MAX_EVENT_ID, "pattern": r"^[ -~]+$"}
+_MAYBE_ID = {**_EVENT_ID, "type": ["string", "null"], "description": "Made by the service if there is none."}
+_ASK = {
+    "type": "object",
+    "description": "As for one user; an error in the context or the actions is answered in its place.",
+    "additionalProperties": False,
+    "properties": {
+        "context": {"type": ["object", "null"]},
+        "available": {"type": ["array", "null"], "minItems": 1},
+        "event_id": _MAYBE_ID,
+    },
+}
 _OUTCOME = {
     "type": "object",
     "required": ["event_id", "outcome"],
     "additionalProperties": False,
     "properties": {
         "event_id": {**_EVENT_ID, "example": "order-4711"},
-        "outcome": {"type": "number", "description": "What came of the decision; 0 is an outcome."},
+        "outcome": {"type": ["number", "boolean"], "description": "What came of the decision; 0 is an outcome."},
     },
 }
 _RECEIPT = {
@@ -38,7 +50,7 @@ _DECISION = {
             "description": "The chances that the action was drawn with.",
             "additionalProperties": {"type": "number", "minimum": 0, "maximum": 1},
         },
-        "version": {"type": "integer", "description": "Outcomes that the policy had learnt."},
+        "version": {"type": "integer", "description": "The last event that the policy had learnt from."},
     },
 }
 _ERROR = {
@@ -73,13 +85,13 @@ def write_document(experiments: Mapping[str, Mapping[str, Any]]) -> dict[str, An
         at = f"/v1/{name}"
         paths[f"{at}/decide"] = {"post": _post("Decide for one user", decide, _ref("Decision"), 409)}
         paths[f"{at}/decide/batch"] = {
-            "post": _post("Decide for many users, in one commit", _many("decisions", decide),
-                          _many("decisions", _ref("Decision")), 409)
+            "post": _post("Decide for many users, in one commit", _many("decisions", _ASK),
+                          _many("decisions", {"anyOf": [_ref("Decision"), _ref("Error")]}), 409)
         }  # fmt: skip
         paths[f"{at}/outcome"] = {"post": _post("Report an outcome", _ref("Outcome"), _ref("Receipt"))}
         paths[f"{at}/outcome/batch"] = {
             "post": _post("Report many outcomes", _many("outcomes", _ref("Outcome")),
-                          _many("outcomes", _ref("Receipt")))
+                          _many("outcomes", {"anyOf": [_ref("Receipt"), _ref("Error")]}))
         }  # fmt: skip
         paths[f"{at}/state"] = {"get": _get("What the policy believes")}
         paths[f"{at}/report"] = {"get": _get("What the page shows")}
@@ -105,13 +117,15 @@ def decide_schema(actions: list[Any], contexts: Mapping[str, Any]) -> dict[str, 
     context: dict[str, Any] = {"type": "object", "additionalProperties": False, "properties": columns}
     if columns:
         context["required"] = list(columns)
+    else:
+        context["type"] = ["object", "null"]
     request: dict[str, Any] = {
         "type": "object",
         "additionalProperties": False,
         "properties": {
             "context": context,
-            "available": {"type": "array", "minItems": 1, "items": {"enum": list(actions)}},
-            "event_id": _EVENT_ID,
+            "available": {"type": ["array", "null"], "minItems": 1, "items": {"enum": list(actions)}},
+            "event_id": _MAYBE_ID,
         },
     }
     if columns:

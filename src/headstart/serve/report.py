@@ -26,7 +26,7 @@ class _History:
 
     n_actions: int
     start: float = math.nan
-    width: float = 1.0
+    width: float = 0.1  # seconds
     shown: NDArray[np.float64] = field(init=False)  # (buckets, K) decisions
     chances: NDArray[np.float64] = field(init=False)  # (buckets, K) sums of the probabilities drawn with
     outcomes: NDArray[np.float64] = field(init=False)  # (buckets, 2) sums, policy and hold-out
@@ -140,7 +140,7 @@ class Report:
         mean = y / n
         error = math.sqrt(max(0.0, yy / n - mean * mean) / (n - 1)) if n > 1 else math.nan
         text = f"{mean:.4g}" + (f" ± {_Z * error:.2g}" if n > 1 else "")
-        return {"n": int(n), "mean": float(mean), "standard_error": _number(error), "text": text}
+        return {"n": int(n), "mean": float(mean), "standard_error": as_number(error), "text": text}
 
     def actions(self) -> list[dict[str, Any]]:
         """Per action: times shown, outcomes, weighted mean with a 95 % interval."""
@@ -152,9 +152,9 @@ class Report:
                 "name": str(name),
                 "shown": int(self._shown[a]),
                 "online_plays": int(self._sums[0, a]),
-                "mean": _number(means[a]),
-                "low": _number(lows[a]),
-                "high": _number(highs[a]),
+                "mean": as_number(means[a]),
+                "low": as_number(lows[a]),
+                "high": as_number(highs[a]),
                 "mean_text": as_text(means[a]),
                 "interval_text": NOTHING if math.isnan(errors[a]) else f"{lows[a]:.4g} to {highs[a]:.4g}",
             }
@@ -162,12 +162,13 @@ class Report:
         ]
 
 
-def _number(value: float) -> float | None:
+def as_number(value: float) -> float | None:
+    """For JSON, which has no NaN."""
     return float(value) if math.isfinite(value) else None
 
 
 def _numbers(values: NDArray[np.float64]) -> list[float | None]:
-    return [_number(value) for value in values.tolist()]
+    return [as_number(value) for value in values.tolist()]
 
 
 def as_text(value: float) -> str:

@@ -11,8 +11,12 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from headstart.errors import HeadstartError
+from headstart.serve.asks import MAX_EVENT_ID
+from headstart.serve.errors import ConflictError, StoreCorrupt, StoreUnavailable, UnknownExperiment
+from headstart.serve.events import Decision, Receipt
+
 MAX_BATCH = 1000
-MAX_EVENT_ID = 200
 _KINDS = {dict: "an object", list: "a list", str: "text", bool: "true or false", int: "a number", float: "a number"}
 
 
@@ -39,14 +43,46 @@ class OutcomeRequest(NamedTuple):
     outcome: float
 
 
+def as_refusal(error: HeadstartError) -> RequestError:
+    """How a request that the engine refused is answered."""
+    for kind, status, code in _REFUSALS:
+        if isinstance(error, kind):
+            return RequestError(status, code, str(error))
+    return RequestError(422, "invalid", str(error))
+
+
+_REFUSALS: tuple[tuple[type[HeadstartError], int, str], ...] = (
+    (UnknownExperiment, 404, "unknown_experiment"),
+    (ConflictError, 409, "conflict"),
+    (StoreUnavailable, 503, "store_unavailable"),
+    (StoreCorrupt, 500, "store_corrupt"),
+)
+
+
+def as_decision(decision: Decision, labels: list[str]) -> dict[str, Any]:
+    """A decision as the caller sees it."""
+    return {
+        "event_id": decision.event_id,
+        "action": decision.action,
+        "propensity": decision.propensity,
+        "probabilities": dict(zip(labels, decision.probabilities, strict=True)),
+        "version": decision.version,
+    }
+
+
+def as_receipt(receipt: Receipt) -> dict[str, Any]:
+    """What became of an outcome."""
+    return {"event_id": receipt.event_id, "status": receipt.status}
+
+
 def as_json(value: Any) -> bytes:
     """Compact JSON; floats round-trip exactly."""
     return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)
 
 
-def as_error(code: str, message: str) -> bytes:
+def as_error(error: RequestError) -> dict[str, Any]:
     """The body of every error."""
-    return as_json({"error": {"code": code, "message": message}})
+    return {"error": {"code": error.code, "message": error.message}}
 
 
 def read_object(body: bytes) -> dict[str, Any]:

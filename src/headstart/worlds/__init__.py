@@ -5,6 +5,7 @@ from headstart.worlds.actg175 import ACTG175
 from headstart.worlds.cells import Cells
 from headstart.worlds.classification import Classification
 from headstart.worlds.drawn import DrawnWorld
+from headstart.worlds.drifting import Drifting
 from headstart.worlds.lalonde import LaLonde
 from headstart.worlds.synthetic import Synthetic
 from headstart.worlds.table import PotentialOutcomes
@@ -16,6 +17,7 @@ __all__ = [
     "Cells",
     "Classification",
     "DrawnWorld",
+    "Drifting",
     "LaLonde",
     "PotentialOutcomes",
     "Synthetic",

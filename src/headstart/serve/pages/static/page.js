@@ -5,8 +5,8 @@ const holder = document.getElementById("report");
 const colour = (i) => COLOURS[i % COLOURS.length];
 const count = (n) => n.toLocaleString("en-US");
 const layout = (extra) => Object.assign({
-  margin: { l: 60, r: 15, t: 10, b: 45 }, font: { family: "inherit", size: 13 },
-  legend: { orientation: "h", y: -0.2 }, hovermode: "closest", paper_bgcolor: "#fff", plot_bgcolor: "#fff",
+  margin: { l: 60, r: 15, t: 34, b: 45 }, font: { family: "inherit", size: 13 },
+  legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0 }, hovermode: "closest", paper_bgcolor: "#fff", plot_bgcolor: "#fff",
 }, extra);
 const options = { displayModeBar: false, responsive: true };
 

@@ -1,0 +1,88 @@
+"""`headstart audit`: is this log worth anything, and can it be trusted?"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from headstart.cli.terminal import Seed, app, out, progress_bar
+
+
+@app.command()
+def audit(
+    log: Annotated[
+        str, typer.Argument(help="A file, a folder or a quoted pattern: CSV, Parquet, JSON lines, Vowpal Wabbit ...")
+    ],
+    action: Annotated[str | None, typer.Option(help="The column of the action taken.")] = None,
+    outcome: Annotated[str | None, typer.Option(help="The column of what happened.")] = None,
+    contexts: Annotated[
+        str | None, typer.Option(help="Columns known before the decision: [bold]age,city[/bold]; if not given, all.")
+    ] = None,
+    propensity: Annotated[
+        str | None,
+        typer.Option(help="The column of the chance of the action taken; [bold]none[/bold] to estimate it anyway."),
+    ] = None,
+    population: Annotated[
+        Path | None, typer.Option(help="A file of the users to come, with the same context columns.")
+    ] = None,
+    horizon: Annotated[int, typer.Option(help="Users to come, for the value of the log.", min=1)] = 10_000,
+    sample: Annotated[int, typer.Option(help="Rows for what needs rows; sums are over all.", min=2)] = 50_000,
+    seed: Seed = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Every finding as one JSON object, nothing else.")] = False,
+    html: Annotated[Path | None, typer.Option(help="Also write a page with figures; it needs no other file.")] = None,
+) -> None:
+    """Is this log worth anything, and can it be trusted? A verdict with reasons, then the numbers.
+
+    [dim]headstart audit clicks.parquet[/dim] recognises common column names and says which;
+    [dim]headstart audit clicks.csv --action ad --outcome click --contexts age,city --html report.html[/dim] is told.
+
+    The verdict is [bold]use it[/bold], [bold]use it with a cap[/bold] or [bold]do not use it[/bold]; the exit code is
+    0 whatever it is, and 1 if the log cannot be read.
+    """
+    from headstart.audit import STEPS
+    from headstart.audit import audit as run_audit
+    from headstart.tables import scan_log
+
+    if html is not None:
+        _check_page(html)
+    if population is not None and not population.exists():
+        raise typer.BadParameter(f"--population {population} does not exist")
+    with progress_bar("audit", STEPS + 1) as advance:
+        table = scan_log(
+            log,
+            action=action,
+            outcome=outcome,
+            contexts=None if contexts is None else [name.strip() for name in contexts.split(",") if name.strip()],
+            propensity=False if propensity == "none" else propensity,
+        )
+        advance(1)
+        found = run_audit(
+            table, horizon=horizon, population=population, n_sample=sample, seed=seed, progress=advance
+        )
+    if html is not None:
+        from headstart.reports.audit_page import write_page
+
+        write_page(found, html, source=log, reading=str(table.reading))
+    if as_json:
+        sys.stdout.write(json.dumps({"reading": str(table.reading).splitlines(), **found.as_dict()}) + "\n")
+        return
+    from headstart.reports.audit_terminal import print_audit
+
+    out.print(f"[dim]{escape(str(table.reading))}[/dim]\n", highlight=False)
+    print_audit(found, out)
+    if html is not None:
+        out.print(f"\nThe page is [bold]{escape(str(html))}[/bold].")
+
+
+def _check_page(path: Path) -> None:
+    """Fail before the work, not after it."""
+    if not path.parent.is_dir():
+        raise typer.BadParameter(f"the folder {path.parent} does not exist")
+    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise typer.BadParameter(f"{path} cannot be written")

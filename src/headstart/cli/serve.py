@@ -1,0 +1,66 @@
+"""`headstart serve` and `headstart keys`: the decision service."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headstart.cli.terminal import app, out
+from headstart.errors import MissingExtraError
+
+
+@app.command()
+def serve(
+    config: Annotated[Path, typer.Argument(help="A TOML file that declares the experiments: see docs/serve.md.")],
+    host: Annotated[str | None, typer.Option(help="Instead of the configuration's; 0.0.0.0 is everyone.")] = None,
+    port: Annotated[int | None, typer.Option(help="Instead of the configuration's; 0 takes a free one.")] = None,
+    log_level: Annotated[str, typer.Option(help="debug, info, warning or error; JSON lines on stderr.")] = "info",
+) -> None:
+    """Decide for live users over HTTP, starting from a log. A reply is sent after its event is durable.
+
+    [dim]headstart serve ads.toml[/dim] prints the address; open it in a browser to watch.
+    """
+    try:
+        from headstart.serve.options import ServerOptions
+        from headstart.serve.running import run_service
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(error.name or "a part of the service", "serve") from None
+    from headstart.serve.config import load_config
+
+    if log_level not in ("debug", "info", "warning", "error"):
+        raise typer.BadParameter(f"--log-level must be debug, info, warning or error, got {log_level}")
+    service = load_config(config)
+    options = ServerOptions.read(service.server)
+    if host is not None:
+        options = replace(options, host=host)
+    if port is not None:
+        options = replace(options, port=port)
+
+    def tell(listening: int) -> None:
+        names = ", ".join(service.experiments)
+        out.print(f"Deciding for {names} at [bold]http://{options.host}:{listening}[/bold] (store: {service.store}).")
+
+    run_service(service, options, log_level=log_level, on_ready=tell)
+
+
+keys = typer.Typer(help="API keys for the decision service.", no_args_is_help=True)
+app.add_typer(keys, name="keys")
+
+
+@keys.command("new")
+def new_key(
+    name: Annotated[str, typer.Argument(help="Who will use it: letters, digits and -.")],
+    scopes: Annotated[str, typer.Option(help="Comma-separated: decide, outcome, read, admin.")] = "decide,outcome",
+) -> None:
+    """Make an API key. The secret is shown once; the configuration keeps its hash."""
+    from headstart.serve.access import draw_key
+
+    secret, key = draw_key(name, tuple(scope.strip() for scope in scopes.split(",") if scope.strip()))
+    listed = ", ".join(f'"{scope}"' for scope in sorted(key.scopes))
+    out.print(f"The key, shown only now:\n\n  {secret}\n", soft_wrap=True, highlight=False, markup=False)
+    out.print("For the configuration:\n", highlight=False)
+    line = f'  [keys]\n  {name} = {{ sha256 = "{key.sha256}", scopes = [{listed}] }}'
+    out.print(line, soft_wrap=True, highlight=False, markup=False)

@@ -1,0 +1,144 @@
+"""Guarded: a policy that withdraws the log of an action when its users contradict it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from headstart.checks import Available
+from headstart.conflict.revocable import Revocable
+from headstart.conflict.watch import Conflict, WatchState, new_watch, read_conflicts, see
+from headstart.errors import OptionError
+from headstart.kernels import implements, is_implemented, play, probabilities, update, withdraw
+from headstart.randomness import RNG
+from headstart.summary import Summary
+from headstart.warmstart import WarmStart
+
+
+class GuardedState(NamedTuple):
+    policy: Any
+    watch: WatchState
+
+
+@implements(play, GuardedState)
+def _play(state: Any, context: Any, available: Any) -> Any:
+    return play(state.policy, context, available)
+
+
+@implements(probabilities, GuardedState)
+def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
+    probabilities(state.policy, context, available, out)
+
+
+@implements(update, GuardedState)
+def _update(state: Any, context: Any, action: Any, outcome: Any) -> None:
+    update(state.policy, context, action, outcome)
+    if see(state.watch, action, outcome):
+        withdraw(state.policy, action)
+
+
+class Guarded:
+    """A policy with a conflict test: once the users of an action contradict its log, the log of that action is out.
+
+    Parameters
+    ----------
+    policy
+        A WarmStart that has not begun, or an oracle that can `withdraw(action)` (MinUCB, ...). It must decide without
+        contexts: a contextual one shows an action to users it chose, whose mean is not that of all.
+    summary
+        What the log knows of each action; by default the WarmStart's evaluator's own.
+    level, effect
+        The chance of a false alarm, ever, for any action; the variance of the conflict looked for (ConflictWatch).
+    rng
+        Randomness after a new beginning, for oracles that need one (Revocable).
+
+    Notes
+    -----
+    A test sees only what is played. A log that makes the best action look bad keeps it from being played; give
+    the oracle some forced plays (`MinUCB(forced=...)`), or one that explores on its own (Thompson sampling).
+    """
+
+    def __init__(
+        self,
+        policy: Any,
+        summary: Summary | None = None,
+        level: float = 0.05,
+        effect: float = 0.0625,
+        rng: RNG = 0,
+    ) -> None:
+        decider = policy.oracle if isinstance(policy, WarmStart) else policy
+        if getattr(decider, "n_features", 0):
+            raise OptionError(
+                "Guarded compares means over all users, and this policy decides on contexts: use a guard of its own "
+                "kind (MinLinUCB, RobustLinThompson)"
+            )
+        if summary is None:
+            summary = _summary_of(policy)
+        self._watch = new_watch(summary, level, effect)
+        if summary.n_actions != policy.n_actions:
+            raise OptionError(f"summary must be of {policy.n_actions} actions, got {summary.n_actions}")
+        self.policy = Revocable(policy, rng) if isinstance(policy, WarmStart) else policy
+        if not callable(getattr(self.policy, "withdraw", None)):
+            raise OptionError(f"{type(policy).__name__} cannot withdraw a log: give a WarmStart or a MinUCB")
+        self.n_actions: int = policy.n_actions
+        self.n_features: int = getattr(policy, "n_features", 0)
+        self.outcome_range: tuple[float, float] = getattr(policy, "outcome_range", (-math.inf, math.inf))
+
+    @property
+    def kernel_state(self) -> Any:
+        """The state for the compiled loops, or None if the policy has no kernels or cannot withdraw in them."""
+        inner = getattr(self.policy, "kernel_state", None)
+        if inner is None or not is_implemented(withdraw, type(inner)):
+            return None
+        return GuardedState(inner, self._watch)
+
+    @property
+    def withdrawals(self) -> list[Conflict]:
+        """The logs withdrawn so far, the oldest first; each has its round, action and `reason`."""
+        return read_conflicts(self._watch)
+
+    def play(self, context: ArrayLike | None = None, available: Available = None) -> int:
+        """The policy's choice."""
+        action: int = self.policy.play(context, available)
+        return action
+
+    def probabilities(
+        self, context: ArrayLike | None = None, available: Available = None
+    ) -> NDArray[np.float64]:
+        """The exact chance of each action in `play`."""
+        chances: NDArray[np.float64] = self.policy.probabilities(context, available)
+        return chances
+
+    def update(self, context: ArrayLike | None, action: int, outcome: float) -> None:
+        """Learn a user's outcome, and withdraw the action's log if it is in conflict with it."""
+        self.policy.update(context, action, outcome)  # it refuses what is no action or outcome
+        if see(self._watch, int(action), float(outcome)):
+            self.policy.withdraw(int(action))
+
+    def readings(self) -> Any:
+        """The policy's readings."""
+        return self.policy.readings()
+
+    def reseed(self, rng: RNG) -> None:
+        """New randomness; what was learnt stays."""
+        if hasattr(self.policy, "reseed"):
+            self.policy.reseed(rng)
+
+    def reserve(self, rounds: int) -> None:
+        """Make room for this many online contexts."""
+        if hasattr(self.policy, "reserve"):
+            self.policy.reserve(rounds)
+
+    def __repr__(self) -> str:
+        return f"Guarded({self.policy!r}, withdrawn {[conflict.action for conflict in self.withdrawals]})"
+
+
+def _summary_of(policy: Any) -> Summary:
+    told = getattr(getattr(policy, "evaluator", None), "summary", None)
+    if told is None:
+        raise OptionError("Guarded needs a summary of the log: give summary=evaluator.summary()")
+    summary: Summary = told()
+    return summary

@@ -1,0 +1,93 @@
+"""Discounted Thompson sampling for outcomes in [0, 1], for worlds that drift (Raj and Kalyani 2017)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headstart.checks import check_n_actions, check_number, check_outcome_in
+from headstart.kernels import absorb, implements, kernel, play, probabilities, update
+from headstart.kernels.best import BETA, probability_of_best
+from headstart.kernels.random import draw_beta, draw_uniform
+from headstart.kernels.tally import age_tally, new_tally, update_tally
+from headstart.oracles.compiled import CompiledOracle, Readings
+from headstart.randomness import RNG, as_words
+
+
+class DiscountedThompsonState(NamedTuple):
+    counts: NDArray[np.float64]  # (K,) discounted
+    sums: NDArray[np.float64]  # (K,) discounted
+    means: NDArray[np.float64]  # (K,) of the outcomes as they came
+    successes: NDArray[np.float64]  # (K,) discounted
+    gamma: float  # what a user's coming leaves of all that came before
+    rng: NDArray[np.uint64]  # (4,)
+
+
+@implements(play, DiscountedThompsonState)
+def _play(state: Any, context: Any, available: Any) -> Any:
+    best = -1
+    best_draw = -1.0
+    for a in range(available.size):
+        if available[a]:
+            failures = max(state.counts[a] - state.successes[a], 0.0)
+            draw = draw_beta(state.rng, state.successes[a] + 1.0, failures + 1.0)
+            if draw > best_draw:
+                best = a
+                best_draw = draw
+    return best
+
+
+@implements(probabilities, DiscountedThompsonState)
+def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
+    failures = np.maximum(state.counts - state.successes, 0.0)  # rounding may leave less than 0
+    probability_of_best(BETA, state.successes + 1.0, failures + 1.0, available, out)
+
+
+@kernel
+def _learn(state: Any, context: Any, action: Any, outcome: Any) -> None:
+    update_tally(state, context, action, outcome)
+    # An outcome inside (0, 1) counts as one Bernoulli draw with that chance, as in ThompsonBeta.
+    if outcome == 1.0 or (outcome > 0.0 and draw_uniform(state.rng) < outcome):
+        state.successes[action] += 1.0
+
+
+@implements(update, DiscountedThompsonState)
+def _update(state: Any, context: Any, action: Any, outcome: Any) -> None:
+    age_tally(state, state.gamma)
+    for a in range(state.successes.size):
+        state.successes[a] *= state.gamma
+    _learn(state, context, action, outcome)
+
+
+@implements(absorb, DiscountedThompsonState)
+def _absorb(state: Any, context: Any, action: Any, outcome: Any, variance: Any) -> None:
+    _learn(state, context, action, outcome)  # a virtual play takes no time: nothing gets older by it
+
+
+class DiscountedThompson(CompiledOracle):
+    """Draw from Beta(1 + successes, 1 + failures), counted with weights that halve every `half_life` users.
+
+    With an endless half-life it is ThompsonBeta. Outcomes must lie in [0, 1]; one outside is an error.
+    `probabilities` are computed by quadrature, to 1e-9. Virtual plays take no time: the log ages with the users.
+    """
+
+    outcome_range = (0.0, 1.0)
+
+    def __init__(self, n_actions: int, half_life: float, rng: RNG = None) -> None:
+        n = check_n_actions(n_actions)
+        gamma = 0.5 ** (1.0 / check_number("half_life", half_life, low=1.0))
+        super().__init__(n, DiscountedThompsonState(*new_tally(n), np.zeros(n), gamma, as_words(rng)))
+
+    def readings(self) -> Readings:
+        """Discounted plays, their means and the central 95 % of each posterior."""
+        from scipy.stats import beta
+
+        counts, means, _, _ = super().readings()
+        successes = self._state.successes
+        lower, upper = beta.interval(0.95, successes + 1.0, np.maximum(counts - successes, 0.0) + 1.0)
+        return Readings(counts, means, lower, upper)
+
+    def _check_outcome(self, outcome: Any) -> float:
+        return check_outcome_in(outcome, *self.outcome_range, "DiscountedThompson")

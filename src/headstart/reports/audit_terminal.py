@@ -1,0 +1,55 @@
+"""The audit in the terminal: the verdict and its reasons first, then the tables."""
+
+from __future__ import annotations
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.panel import Panel
+from rich.table import Table
+
+from headstart.audit import Audit
+from headstart.reports.audit_words import Section, describe_log, numeric_columns, write_sections
+
+_COLOURS = {"stop": "red", "cap": "yellow", "note": "cyan", "fine": "green"}
+_SIGNS = {"stop": "✗", "cap": "!", "note": "·", "fine": "✓"}
+_MOST_ROWS = 12
+
+
+def print_audit(audit: Audit, console: Console) -> None:
+    """Readable from the top: one who stops after the panel knows what to do."""
+    verdict = audit.verdict
+    colour = _COLOURS[verdict.severity]
+    body = f"[bold]{escape(verdict.summary)}[/bold]\n[dim]{escape(describe_log(audit))}[/dim]"
+    title = f"[bold {colour}] {verdict.decision.upper()} [/bold {colour}]"
+    console.print(Panel(body, title=title, title_align="left", border_style=colour, padding=(1, 2)))
+    reasons = Table.grid(padding=(0, 1))
+    for reason in verdict.reasons:
+        colour = _COLOURS[reason.severity]
+        text = reason.text[:1].upper() + reason.text[1:]
+        reasons.add_row(f" [bold {colour}]{_SIGNS[reason.severity]}[/]", f"{escape(text)}.")
+        reasons.add_row("", f"[dim]→ {escape(reason.advice)}.[/dim]")
+    if all(reason.severity == "note" for reason in verdict.reasons):
+        reasons.add_row(" [bold green]✓[/]", "No check found a fault.")
+    console.print(reasons, highlight=False)
+    for section in write_sections(audit, _MOST_ROWS):
+        _print_section(section, console)
+
+
+def _print_section(section: Section, console: Console) -> None:
+    colour = _COLOURS[section.status]
+    console.print(f"\n[bold {colour}]{_SIGNS[section.status]}[/] [bold]{escape(section.title)}[/bold]")
+    for sentence in section.sentences:
+        console.print(Padding(f"[dim]{escape(sentence)}[/dim]", (0, 0, 0, 2)), highlight=False)
+    if not section.rows:
+        return
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    right = set(numeric_columns(section))
+    for j, name in enumerate(section.header):
+        table.add_column(escape(name), justify="right" if j in right else "left", overflow="fold")
+    for row in section.rows:
+        table.add_row(*(escape(cell) for cell in row))
+    console.print(Padding(table, (0, 0, 0, 1)))
+    if section.n_left_out:
+        console.print(Padding(f"[dim]{section.n_left_out:,} more rows are in --json and --html.[/dim]", (0, 0, 0, 2)))

@@ -1,0 +1,280 @@
+"""The audit in words and tables, for the terminal and the page alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from headstart.audit import Audit
+
+NONE = "-"
+ORDER = {"stop": 0, "cap": 1, "note": 2, "fine": 3}
+
+
+@dataclass(frozen=True)
+class Section:
+    """A question, the answer in a sentence or two, and the numbers."""
+
+    key: str
+    title: str
+    sentences: tuple[str, ...]
+    header: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    n_left_out: int = 0  # rows that would have made the table too long
+    status: str = "fine"  # the gravest reason that comes from here
+
+
+def write_sections(audit: Audit, n_most: int) -> list[Section]:
+    """Every section in the order of reading, tables of at most `n_most` rows."""
+    makers = (_actions, _propensities, _overlap, _balance, _refutations, _leakage, _sensitivity, _value, _population)
+    sections = [section for maker in makers for section in maker(audit)]
+    return [_finish(section, audit, n_most) for section in sections]
+
+
+def _finish(section: Section, audit: Audit, n_most: int) -> Section:
+    subjects = {"propensities": ("propensities", "calibration")}.get(section.key, (section.key,))
+    statuses = [reason.severity for reason in audit.verdict.reasons if reason.subject in subjects]
+    return Section(
+        section.key,
+        section.title,
+        section.sentences,
+        section.header,
+        section.rows[:n_most],
+        max(0, len(section.rows) - n_most),
+        min(statuses, key=lambda status: ORDER[status], default="fine"),
+    )
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A number for people; a dash where there is none."""
+    if value is None or math.isnan(value):
+        return NONE
+    if math.isinf(value):
+        return "∞"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.{digits}g}"
+
+
+def percent(value: float) -> str:
+    if math.isnan(value):
+        return NONE
+    if value == 0.0:
+        return "0 %"
+    return f"{100 * value:.1f} %" if value >= 0.001 else "< 0.1 %"
+
+
+def describe_log(audit: Audit) -> str:
+    facts = audit.facts
+    known = "logged propensities" if facts.propensities == "logged" else "no propensities (estimated here)"
+    looked = "" if facts.n_sampled == facts.n_rows else f"; {facts.n_sampled:,} of them looked at one by one"
+    return (
+        f"{facts.n_rows:,} rows, {len(facts.action_names)} actions, {len(facts.context_names)} context columns, "
+        f"{known}{looked}."
+    )
+
+
+def _actions(audit: Audit) -> Iterator[Section]:
+    found, caps = audit.actions, audit.verdict.caps
+    order = sorted(range(len(found.actions)), key=lambda a: -_first(found.actions[a].mean))
+    interval = f"{100 * found.level:g} % interval"
+    header = ["action", "rows", "raw mean", "adjusted mean", interval, "effective rows", "virtual plays"]
+    header += ["cap"] if caps else []
+    rows = []
+    for a in order:
+        action = found.actions[a]
+        interval = NONE if math.isnan(action.low) else f"{number(action.low)} to {number(action.high)}"
+        row = [str(action.name), f"{action.rows:,}", number(action.raw_mean), number(action.mean), interval]
+        row += [number(action.effective_size, 4), f"{action.virtual_plays:,}"]
+        rows.append((*row, f"{caps[a]:,}") if caps else tuple(row))
+    sentences = [
+        "The adjusted mean weights each row by 1 / its propensity: what every user would have given under the "
+        "action. Effective rows are what is left of the rows after weighting; they buy the virtual plays."
+    ]
+    if caps:
+        sentences.append("The cap allows for the bias that the findings below leave possible.")
+    title = "What the log knows of each action"
+    yield Section("actions", title, tuple(sentences), tuple(header), tuple(rows))
+
+
+def _first(mean: float) -> float:
+    return -math.inf if math.isnan(mean) else mean
+
+
+def _propensities(audit: Audit) -> Iterator[Section]:
+    found, curve = audit.propensities, audit.calibration
+    agreement = (
+        f"In {curve.n_groups} groups of like users, observed and claimed shares differ by {percent(curve.error)} on "
+        f"average (slope {number(curve.slope)}; 1 is right)."
+    )
+    if not found.is_checked:
+        sentence = "The log has none. They were estimated from the contexts, each row by models that never saw it."
+        yield Section("propensities", "How good are the estimated propensities?", (sentence, agreement))
+        return
+    kind = "counts of actions" if found.is_chi_square_of_counts else "weights of all actions together"
+    sentences = (
+        f"If they are true, the rows of each action, weighted by 1/p, stand for 100 % of the users. Over all actions "
+        f"mean(1/p) / K is {number(found.overall_ratio, 4)} (± {number(found.overall_error, 2)}); chi-square of the "
+        f"{kind}: {number(found.chi_square)} on {found.degrees} degrees of freedom, p = {number(found.p_value, 2)}.",
+        agreement,
+    )
+    rows = tuple(
+        (
+            str(action.name),
+            f"{known.rows:,}",
+            number(action.expected_rows, 4),
+            percent(action.ratio),
+            f"± {percent(action.error)}",
+            number(action.p_value, 2),
+        )
+        for action, known in zip(found.actions, audit.actions.actions, strict=True)
+    )
+    header = ("action", "rows", "expected rows", "stands for", "s.e.", "p-value")
+    yield Section("propensities", "Are the logged propensities true?", sentences, header, rows)
+
+
+def _overlap(audit: Audit) -> Iterator[Section]:
+    found = audit.overlap
+    header = ("action", "smallest", "rows below 0.01", "below 0.05", "users below 0.01", "never saw it", "who")
+    rows = tuple(
+        (
+            str(action.name),
+            number(action.rarest, 2),
+            percent(action.rows_below_1),
+            percent(action.rows_below_5),
+            percent(action.users_below_1),
+            percent(action.never_share),
+            action.never_who or NONE,
+        )
+        for action in found.actions
+    )
+    sentence = (
+        "Where an action had no real chance, the log cannot say what it does. Users below 0.01: the share of users "
+        "whose chance of the action was that small, judged by the rows that have it."
+    )
+    yield Section("overlap", "Did everybody have a chance to see every action?", (sentence,), header, rows)
+
+
+def _balance(audit: Audit) -> Iterator[Section]:
+    found = audit.balance
+    if not found.columns:
+        return
+    columns = sorted(found.columns, key=lambda column: -max(column.worst_before, column.worst_after))
+    rows = tuple((column.name, number(column.worst_before, 2), number(column.worst_after, 2)) for column in columns)
+    sentence = (
+        f"Largest difference between an action's users and everybody, in standard deviations: "
+        f"{number(found.worst_before, 2)} before weighting, {number(found.worst_after, 2)} after. Below 0.1 is good."
+    )
+    yield Section("balance", "Do weighted users look alike?", (sentence,), ("column", "before", "after"), rows)
+
+
+def _refutations(audit: Audit) -> Iterator[Section]:
+    found = audit.refutations
+    title = "Does the difference stand up?"
+    if not found.refutations:
+        yield Section("refutations", title, ("Too few rows of the best two actions to try.",))
+        return
+    rows = tuple(
+        (test.name, test.expects, number(test.value), number(test.error, 2), "passed" if test.is_passed else "FAILED")
+        for test in found.refutations
+    )
+    sentence = (
+        f"The best action leads the second by {number(found.weighted)} (s.e. {number(found.weighted_error, 2)}) by "
+        f"weighting and by {number(found.robust)} (s.e. {number(found.robust_error, 2)}) doubly robust. Of outcomes "
+        f"dealt out at random, {percent(found.chance_p_value)} gave as large a difference."
+    )
+    yield Section("refutations", title, (sentence,), ("test", "expected", "found", "s.e.", ""), rows)
+
+
+def _leakage(audit: Audit) -> Iterator[Section]:
+    found = audit.leakage.columns
+    if not found:
+        return
+    rows = tuple((column.name, number(column.r2, 2), number(column.auc, 3), column.kind) for column in found)
+    sentence = "How much of the outcome one context tells by itself within an action (R2; AUC if it is yes or no)."
+    header = ("column", "R2", "AUC", "finding")
+    yield Section("leakage", "Is the outcome among the contexts?", (sentence,), header, rows)
+
+
+def _sensitivity(audit: Audit) -> Iterator[Section]:
+    found = audit.sensitivity
+    if found is None or audit.actions.best is None:
+        return
+    best = audit.actions.actions[audit.actions.best].name
+    sentences = [
+        f"{best} leads {found.rivals[0].name} by {number(found.tipping)} ({number(found.standardised, 2)} standard "
+        "deviations of the outcome). Hidden bias in its favour above that makes the log harmful; "
+        + (
+            f"above {number(found.useless)}, bias and noise together could explain the lead."
+            if found.useless > 0.0
+            else "noise alone could explain it."
+        )
+    ]
+    if not math.isnan(found.e_value):
+        sentences.append(
+            f"E-value {number(found.e_value)} (of the interval's end {number(found.e_value_low)}; "
+            f"{found.e_value_scale}): a hidden confounder would have to multiply both the chance of the action and "
+            "the outcome by that much."
+        )
+    if found.benchmarks:
+        sentences.append(
+            f"For scale: leaving out {found.benchmarks[0].column}, the strongest of the observed columns, moves the "
+            f"lead by {number(found.strongest)}; all observed confounding together moved it by "
+            f"{number(abs(found.observed_bias))}."
+        )
+    if audit.facts.propensities == "logged" and audit.propensities.fault == "none":
+        sentences.append("Propensities that were logged and are true leave no room for a hidden confounder.")
+    rows = tuple((str(rival.name), number(rival.tipping), number(rival.low)) for rival in found.rivals)
+    header = ("better than the best if bias exceeds", "harmful above", "useless above")
+    title = "The tipping point: how much hidden bias would turn it?"
+    yield Section("sensitivity", title, tuple(sentences), header, rows)
+
+
+def _value(audit: Audit) -> Iterator[Section]:
+    found = audit.value
+    if found is None:
+        return
+    title = "What is it worth?"
+    if found.is_vacuous:
+        sentence = (
+            f"Over {found.horizon:,} users the bounds cannot tell: the differences are too small for that horizon, "
+            "with the log or without."
+        )
+        yield Section("value", title, (sentence,))
+        return
+    sentence = (
+        f"Over the next {found.horizon:,} users the log lowers the bound on UCB's regret from "
+        f"{number(found.without_log)} to {number(found.with_log)}: it saves {number(found.saves)} (in units of the "
+        "outcome). Bounds are generous; their difference is a scale, not a forecast."
+    )
+    rows = tuple(
+        (str(action.name), number(action.gap), number(action.enough), number(action.missing_rows))
+        for action in found.actions
+    )
+    header = ("action", "gap to the best", "enough virtual plays", "rows still missing")
+    yield Section("value", title, (sentence,), header, rows)
+
+
+def _population(audit: Audit) -> Iterator[Section]:
+    found = audit.population
+    if found is None:
+        return
+    sentences = [
+        f"{found.n_users:,} users to come. A regression tells them from the log's users with AUC {number(found.auc)} "
+        f"(0.5: not at all); weighted to them, {percent(found.kept_share)} of the rows' worth is left."
+    ]
+    if found.n_missing:
+        sentences.append(f"{found.n_missing:,} more were left out for a missing value.")
+    if found.unseen_share:
+        sentences.append(f"{percent(found.unseen_share)} have a category that the log never shows: left out.")
+    rows = tuple(
+        (column.name, number(column.log_mean), number(column.population_mean), f"{column.difference:+.2f}")
+        for column in found.columns
+    )
+    header = ("column", "log's mean", "users' mean", "standardised difference")
+    yield Section("population", "Are the users to come like the log's?", tuple(sentences), header, rows)
+
+
+def numeric_columns(section: Section) -> Sequence[int]:
+    """Which columns hold numbers, to be set flush right: all but the first and those of words."""
+    words = {"who", "expected", "finding", "", "test"}
+    return [j for j, name in enumerate(section.header) if j and name not in words]

@@ -1,0 +1,21 @@
+"""The decision service: decisions from a log for live users, each durable before it is answered."""
+
+from headstart.serve.config import ExperimentConfig, ServiceConfig, load_config
+from headstart.serve.engine import Engine
+from headstart.serve.errors import ConflictError, ServiceError, StoreCorrupt, StoreUnavailable, UnknownExperiment
+from headstart.serve.events import Decision, Event, Receipt
+
+__all__ = [
+    "ConflictError",
+    "Decision",
+    "Engine",
+    "Event",
+    "ExperimentConfig",
+    "Receipt",
+    "ServiceConfig",
+    "ServiceError",
+    "StoreCorrupt",
+    "StoreUnavailable",
+    "UnknownExperiment",
+    "load_config",
+]

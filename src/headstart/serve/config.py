@@ -1,0 +1,230 @@
+"""The service's configuration: experiments declared in TOML, checked once, every error naming its key."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from headstart.checks import check_number
+from headstart.encoding import Encoding
+from headstart.errors import OptionError
+from headstart.log import Log
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_TOP = ("store", "experiments", "server", "keys")
+_PER_EXPERIMENT = (
+    "actions", "contexts", "oracle", "evaluator", "log", "guard", "schedule", "epsilon", "holdout",
+    "outcome_window", "default_outcome", "seed",
+)  # fmt: skip
+Label = str | int
+
+
+@dataclass(frozen=True)
+class Part:
+    """An oracle, an evaluator or a guard by the name it has in headstart, with its settings."""
+
+    name: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The table that it came from."""
+        return {"name": self.name, **self.options}
+
+
+@dataclass(frozen=True)
+class ExperimentConfig:
+    """One experiment.
+
+    `epsilon` is the exploration floor: every available action keeps a chance of at least epsilon / K. `holdout` is
+    the share of users for whom the policy is not asked and every available action has the same chance. With a
+    `default_outcome`, every decision is learnt when its `outcome_window` (seconds) closes, with the outcome that came
+    or the default; without one, outcomes are learnt as they come, and those after the window are not.
+    """
+
+    name: str
+    actions: tuple[Label, ...]
+    contexts: Mapping[str, Any] = field(default_factory=dict)  # column: "number" or its categories
+    oracle: Part | None = None
+    evaluator: Part | None = None
+    log: Any = None  # a Log in memory, or a mapping: path and the options of read_log
+    guard: Part | None = None
+    schedule: str | None = None
+    epsilon: float = 0.05
+    holdout: float = 0.0
+    outcome_window: float | None = None
+    default_outcome: float | None = None
+    seed: int = 0
+
+    @property
+    def encoding(self) -> Encoding:
+        """How a user's columns become numbers."""
+        categories = {name: tuple(kind) for name, kind in self.contexts.items() if kind != "number"}
+        return Encoding(tuple(self.contexts), categories)
+
+    @property
+    def window_length(self) -> int:
+        """The outcome window in microseconds; only asked of an experiment that has one."""
+        return round((self.outcome_window or 0.0) * 1e6)
+
+    def as_dict(self) -> dict[str, Any]:
+        """What a `configuration` event holds: the same text for the same configuration."""
+        source = self.log
+        return {
+            "actions": list(self.actions),
+            "contexts": {name: kind if kind == "number" else list(kind) for name, kind in self.contexts.items()},
+            "oracle": self.oracle and self.oracle.as_dict(),
+            "evaluator": self.evaluator and self.evaluator.as_dict(),
+            "log": {"rows": "in memory"} if isinstance(source, Log) else source and dict(source),
+            "guard": self.guard and self.guard.as_dict(),
+            "schedule": self.schedule,
+            "epsilon": self.epsilon,
+            "holdout": self.holdout,
+            "outcome_window": self.outcome_window,
+            "default_outcome": self.default_outcome,
+            "seed": self.seed,
+        }
+
+
+@dataclass(frozen=True)
+class ServiceConfig:
+    """Experiments by name, where events are kept, and the tables that the server itself reads."""
+
+    experiments: Mapping[str, ExperimentConfig]
+    store: str = "headstart.sqlite"
+    server: Mapping[str, Any] = field(default_factory=dict)
+    keys: Mapping[str, Any] = field(default_factory=dict)
+
+
+def load_config(source: str | Path | Mapping[str, Any]) -> ServiceConfig:
+    """A TOML file, or a mapping of the same shape; relative paths count from the file's folder."""
+    if isinstance(source, Mapping):
+        return _read_service(source, Path())
+    path = Path(source)
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise OptionError(f"the configuration {path} cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        raise OptionError(f"the configuration {path} is not UTF-8 text: byte {error.start}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise OptionError(f"the configuration {path} is not TOML: {error}") from None
+    return _read_service(tables, path.resolve().parent)
+
+
+def read_experiment(name: str, table: Mapping[str, Any], folder: Path = Path()) -> ExperimentConfig:
+    """One experiment from its table (or from a `configuration` event)."""
+    at = f"experiments.{name}"
+    if not _NAME.fullmatch(name):
+        raise OptionError(f"{at}: a name is 1 to 64 letters, digits, - and _, and begins with a letter or digit")
+    _check_keys(at, table, _PER_EXPERIMENT)
+    window, default = table.get("outcome_window"), table.get("default_outcome")
+    if default is not None and window is None:
+        raise OptionError(f"{at}.default_outcome needs {at}.outcome_window: when is an outcome missing?")
+    seed = table.get("seed", 0)
+    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
+        raise OptionError(f"{at}.seed must be a whole number of at least 0, got {seed!r}")
+    schedule = table.get("schedule")
+    if schedule not in (None, "each-round", "batch"):
+        raise OptionError(f"{at}.schedule must be 'each-round' or 'batch', got {schedule!r}")
+    evaluator, log = _read_part(f"{at}.evaluator", table.get("evaluator")), table.get("log")
+    if evaluator is not None and log is None and evaluator.name != "NoLog":
+        raise OptionError(f"{at}.evaluator needs {at}.log: what is it to evaluate?")
+    holdout = check_number(f"{at}.holdout", table.get("holdout", 0.0), 0.0, 1.0)
+    return ExperimentConfig(
+        name=name,
+        actions=_read_actions(f"{at}.actions", table.get("actions")),
+        contexts=_read_contexts(f"{at}.contexts", table.get("contexts") or {}),
+        oracle=_read_part(f"{at}.oracle", table.get("oracle")),
+        evaluator=evaluator,
+        log=_read_source(f"{at}.log", log, folder),
+        guard=_read_part(f"{at}.guard", table.get("guard")),
+        schedule=schedule,
+        epsilon=check_number(f"{at}.epsilon", table.get("epsilon", 0.05), 0.0, 1.0),
+        holdout=holdout,
+        outcome_window=None if window is None else check_number(f"{at}.outcome_window", window, 1e-3, 1e9),
+        default_outcome=None if default is None else check_number(f"{at}.default_outcome", default),
+        seed=seed,
+    )
+
+
+def _read_service(tables: Mapping[str, Any], folder: Path) -> ServiceConfig:
+    _check_keys("the configuration", tables, _TOP)
+    experiments = _check_table("experiments", tables.get("experiments"))
+    if not experiments:
+        raise OptionError("experiments is missing: declare at least one, [experiments.NAME]")
+    store = tables.get("store", "headstart.sqlite")
+    if not isinstance(store, str) or not store:
+        raise OptionError(f"store must be a path or postgresql://..., got {store!r}")
+    if "://" not in store:
+        store = str(folder / store)
+    return ServiceConfig(
+        {name: read_experiment(name, _check_table(f"experiments.{name}", table), folder)
+         for name, table in experiments.items()},
+        store,
+        _check_table("server", tables.get("server") or {}),
+        _check_table("keys", tables.get("keys") or {}),
+    )  # fmt: skip
+
+
+def _check_table(at: str, value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise OptionError(f"{at} must be a table, got {value!r}")
+    return value
+
+
+def _check_keys(at: str, table: Mapping[str, Any], known: Sequence[str]) -> None:
+    for key in table:
+        if key not in known:
+            raise OptionError(f"{at} has no setting {key!r}; known: {', '.join(known)}")
+
+
+def _read_actions(at: str, value: Any) -> tuple[Label, ...]:
+    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) < 2:
+        raise OptionError(f"{at} must be a list of at least two labels, got {value!r}")
+    for label in value:
+        if not isinstance(label, str | int) or isinstance(label, bool) or label == "":
+            raise OptionError(f"{at} must be text or whole numbers, got {label!r}")
+    if len({str(label) for label in value}) < len(value):
+        raise OptionError(f"{at} must differ, got {list(value)}")
+    return tuple(value)
+
+
+def _read_contexts(at: str, table: Any) -> dict[str, Any]:
+    contexts: dict[str, Any] = {}
+    for column, kind in _check_table(at, table).items():
+        if kind == "number":
+            contexts[column] = "number"
+            continue
+        is_list = isinstance(kind, Sequence) and not isinstance(kind, str) and len(kind) > 0
+        if not is_list or not all(isinstance(category, str | int | bool) for category in kind):
+            raise OptionError(f"{at}.{column} must be \"number\" or a list of categories, got {kind!r}")
+        if len({str(category) for category in kind}) < len(kind):
+            raise OptionError(f"{at}.{column} must have different categories, got {list(kind)}")
+        contexts[column] = tuple(kind)
+    return contexts
+
+
+def _read_part(at: str, value: Any) -> Part | None:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return Part(value)
+    if isinstance(value, Mapping) and isinstance(value.get("name"), str):
+        return Part(value["name"], {key: option for key, option in value.items() if key != "name"})
+    raise OptionError(f"{at} must be a name, or a table with a name and its settings, got {value!r}")
+
+
+def _read_source(at: str, value: Any, folder: Path) -> Any:
+    if value is None or isinstance(value, Log):
+        return value
+    table = dict(_check_table(at, value))
+    if table.get("rows") == "in memory":  # from a configuration event: the rows stand elsewhere
+        return table
+    path = table.get("path")
+    if not isinstance(path, str):
+        raise OptionError(f"{at}.path must be the path of a log, got {path!r}")
+    return {**table, "path": path if "://" in path else str(folder / path)}

@@ -1,0 +1,41 @@
+"""What the service raises on purpose, beside the library's own errors.
+
+    HeadstartError
+    └── ServiceError
+        ├── UnknownExperiment      no experiment of that name is declared
+        ├── ConflictError          the event id belongs to another decision: nothing was recorded
+        ├── PolicyFailed           an oracle raised while it decided: nothing was recorded
+        ├── StoreUnavailable       the store cannot be written or read now: nothing was applied, try again
+        └── StoreCorrupt           the events contradict each other, or the state is not their fold
+"""
+
+from __future__ import annotations
+
+from headstart.errors import HeadstartError
+
+
+class ServiceError(HeadstartError):
+    """The root of the service's errors."""
+
+
+class UnknownExperiment(ServiceError, KeyError):
+    """No experiment of that name is declared."""
+
+    def __str__(self) -> str:  # KeyError would show the message in quotes
+        return str(self.args[0]) if self.args else ""
+
+
+class ConflictError(ServiceError):
+    """The event id belongs to a decision for another context or other available actions."""
+
+
+class PolicyFailed(ServiceError):
+    """An oracle raised while it decided."""
+
+
+class StoreUnavailable(ServiceError):
+    """The store cannot be written (or read) at present. Asking again with the same event id is safe."""
+
+
+class StoreCorrupt(ServiceError):
+    """The store holds events that contradict each other, or a state that is not their fold."""

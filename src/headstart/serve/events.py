@@ -1,0 +1,107 @@
+"""Events: what the store keeps, in the order of their sequence numbers, and what is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import orjson
+
+# What happened. A decision, and the first, late, dangling or conflicting outcome of an event id exist at most once.
+DECISION = "decision"
+OUTCOME = "outcome"  # the first one in its window: the one that is learnt
+LATE = "late"  # after the window: kept, not learnt
+DANGLING = "dangling"  # no such decision: kept, never learnt, even if a decision of that id comes later
+CONFLICTING = "conflicting"  # another value for an outcome that is known: kept, the first one counts
+CONFIGURATION = "configuration"
+WARM_START = "warm_start"
+LOG_WITHDRAWN = "log_withdrawn"
+WINDOW_CLOSED = "window_closed"  # decisions up to a sequence number are learnt, with the default where none came
+FROZEN = "frozen"
+UNFROZEN = "unfrozen"
+ROLLED_BACK = "rolled_back"
+KINDS = (
+    DECISION, OUTCOME, LATE, DANGLING, CONFLICTING, CONFIGURATION, WARM_START, LOG_WITHDRAWN, WINDOW_CLOSED,
+    FROZEN, UNFROZEN, ROLLED_BACK,
+)  # fmt: skip
+
+Body = dict[str, Any]
+
+
+class Event(NamedTuple):
+    """A row of the store, its body decoded."""
+
+    sequence: int
+    experiment: str
+    kind: str
+    event_id: str | None
+    time: int  # microseconds since 1970, never decreasing
+    about: int | None  # the sequence number of the decision that an outcome is about
+    body: Body
+    decision: Body | None = None  # that decision's body, where it was asked for
+    decided: int = 0  # and its time
+
+    def as_dict(self) -> dict[str, Any]:
+        """For people and programs outside."""
+        return {
+            "sequence": self.sequence,
+            "kind": self.kind,
+            "event_id": self.event_id,
+            "time": self.time / 1e6,
+            "about": self.about,
+            **self.body,
+        }
+
+
+class Decision(NamedTuple):
+    """What was decided, durable: the action was drawn from exactly these probabilities."""
+
+    event_id: str
+    action: Any
+    propensity: float
+    probabilities: tuple[float, ...]  # in the order of `actions`
+    version: int  # the sequence number of the last event that the policy had learnt from
+    is_holdout: bool
+    actions: tuple[Any, ...]  # the experiment's when it was decided
+
+
+class Receipt(NamedTuple):
+    """What became of a reported outcome: applied, waiting, duplicate, conflicting, late or dangling."""
+
+    event_id: str
+    status: str
+
+
+class Learnt(NamedTuple):
+    """An outcome as it is learnt: with the decision that it belongs to."""
+
+    sequence: int  # of the event that made it count
+    time: int  # of that event
+    decided: int  # the time of the decision
+    body: Body  # of the decision
+    outcome: float
+    is_default: bool
+
+
+def as_text(body: Body) -> str:
+    """A body as JSON; floats come back bit for bit."""
+    return orjson.dumps(body).decode()
+
+
+def read_body(text: str | bytes) -> Body:
+    """A body from JSON."""
+    body: Body = orjson.loads(text)
+    return body
+
+
+def as_decision(event_id: str, body: Body, actions: Sequence[Any]) -> Decision:
+    """The answer that a stored decision gave, and gives again."""
+    return Decision(
+        event_id,
+        body["action"],
+        body["propensity"],
+        tuple(body["probabilities"]),
+        body["version"],
+        body.get("is_holdout", False),
+        tuple(actions),
+    )

@@ -1,0 +1,62 @@
+"""Tally: what the events of an experiment add up to, whatever the policy made of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Self
+
+_Z = 1.959963984540054
+
+
+@dataclass
+class Tally:
+    """Counts of events; per action (by its label as text) how often shown, and n, sum and sum of squares learnt."""
+
+    decisions: int = 0
+    held_out: int = 0  # of the decisions
+    outcomes: int = 0  # first outcomes in their window
+    learnt: int = 0  # by outcomes that came or by the default
+    defaults: int = 0  # of those learnt
+    late: int = 0
+    dangling: int = 0
+    conflicting: int = 0
+    shown: dict[str, int] = field(default_factory=dict)
+    sums: dict[str, list[float]] = field(default_factory=dict)
+
+    def add_decision(self, action: str, *, is_holdout: bool) -> None:
+        """One more decision."""
+        self.decisions += 1
+        self.held_out += is_holdout
+        self.shown[action] = self.shown.get(action, 0) + 1
+
+    def add_learnt(self, action: str, outcome: float, *, is_default: bool) -> None:
+        """One more outcome that counts."""
+        self.learnt += 1
+        self.defaults += is_default
+        sums = self.sums.get(action)
+        if sums is None:
+            sums = self.sums[action] = [0, 0.0, 0.0]
+        sums[0] += 1
+        sums[1] += outcome
+        sums[2] += outcome * outcome
+
+    def mean(self, action: str) -> dict[str, Any]:
+        """The plain mean of the outcomes learnt, with its 95 % interval (normal); None where there is none."""
+        n, total, squares = self.sums.get(action, (0, 0.0, 0.0))
+        if n == 0:
+            return {"n": 0, "mean": None, "low": None, "high": None}
+        mean = total / n
+        if n == 1:
+            return {"n": 1, "mean": mean, "low": None, "high": None}
+        reach = _Z * math.sqrt(max(squares / n - mean * mean, 0.0) / (n - 1))
+        return {"n": int(n), "mean": mean, "low": mean - reach, "high": mean + reach}
+
+    def as_dict(self) -> dict[str, Any]:
+        """For snapshots."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, saved: dict[str, Any]) -> Self:
+        """From a snapshot."""
+        return cls(**{each.name: saved[each.name] for each in fields(cls)})

@@ -1,0 +1,108 @@
+"""The one call: a log becomes a policy, by stated rules, with its reasons in words."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from headstart.errors import OptionError
+from headstart.log import Log
+from headstart.oracles.robust_thompson import RobustThompson, check_trust
+from headstart.randomness import RNG, as_generator
+from headstart.start.looking import Look, look_at
+from headstart.start.started import Started, check_horizon
+from headstart.trust import Trust, weigh
+
+MOST_ROWS = 100_000  # of a table: a mean of so many is known to a 300th of the outcome's spread
+
+
+def start(
+    log: Any,
+    *,
+    decide_on: Sequence[str | int] | None = None,
+    population: Any = None,
+    horizon: int | None = None,
+    trust: ArrayLike | Trust | None = None,
+    rng: RNG = None,
+) -> Started:
+    """A policy that starts from this log, ready to `play` and `update`; its `explanation` says what was done and why.
+
+    Parameters
+    ----------
+    log
+        A `Log`, or a `LogTable`, of which at most 100,000 rows are looked at.
+    decide_on
+        The context columns, by name or index, that decisions may look at. None: one best action for all users
+        (context-free); the contexts then serve to undo how the log chose its actions.
+    population
+        Contexts of the users to come (a matrix, a data frame or a Log), if they may differ from the log's.
+    horizon
+        Users to come; 10,000 by default. It bears on whether learning by context can pay.
+    trust
+        How far to believe the log: a chance in [0, 1], one per action, or a `Trust`. None: `suggest_trust`'s rules.
+    rng
+        Of the policy's draws.
+
+    Notes
+    -----
+    Context-free: the log's doubly robust means and their standard errors are the prior of Thompson sampling, with a
+    vague component beside it (RobustThompson); a log in conflict with users fades by itself. `start.looking` has the
+    rules for propensities, `trust` those for trust, `start.choosing` those for deciding by context.
+    """
+    users = check_horizon(horizon)
+    generator = as_generator(rng)
+    rows, reasons = _as_rows(log)
+    looked = look_at(rows, population)
+    reasons += looked.notes
+    believed = _as_trust(trust, looked)
+    reasons += believed.reasons
+    if decide_on is None:
+        oracle: Any = RobustThompson(
+            rows.n_actions, believed.applied_to(looked.summary), trust=believed.weights, rng=generator
+        )
+        reasons.append("decisions are context-free, by Thompson sampling from the log's means as far as trusted")
+        view = None
+    else:
+        from headstart.start.choosing import choose
+
+        oracle, view, why = choose(looked, decide_on, believed, users, generator)
+        reasons += why
+    unknown = [str(rows.action_names[a]) for a in np.flatnonzero(np.isnan(looked.summary.means))]
+    if unknown:
+        reasons.append(f"the log never shows {', '.join(unknown[:5])}{' ...' if len(unknown) > 5 else ''}: users will")
+    return Started(
+        oracle,
+        log=log,
+        population=population,
+        horizon=users,
+        summary=looked.summary,
+        trust=believed,
+        reasons=tuple(reasons),
+        view=view,
+    )
+
+
+def _as_rows(log: Any) -> tuple[Log, list[str]]:
+    if isinstance(log, Log):
+        return log, []
+    if not hasattr(log, "sample") or not hasattr(log, "n_actions"):
+        raise OptionError(f"log must be a Log or a LogTable (hs.read_log(...)), got {type(log).__name__}")
+    n = len(log)
+    rows: Log = log.sample(MOST_ROWS, rng=0) if n > MOST_ROWS else log.to_log()
+    return rows, [f"{len(rows):,} of the table's {n:,} rows were looked at, drawn by lot"] if n > MOST_ROWS else []
+
+
+def _as_trust(trust: ArrayLike | Trust | None, looked: Look) -> Trust:
+    n_actions = looked.summary.n_actions
+    if trust is None:
+        return weigh(looked.signs)
+    if isinstance(trust, Trust):
+        if trust.weights.shape != (n_actions,) or trust.bias_bounds.shape != (n_actions,):
+            raise OptionError(f"trust must be for {n_actions} actions, got {trust.weights.size}")
+        return dataclasses.replace(trust, weights=check_trust(trust.weights, n_actions))
+    weights = check_trust(trust, n_actions)
+    return Trust(weights, np.zeros(n_actions), (f"trust was given: {np.unique(weights).tolist()}",))

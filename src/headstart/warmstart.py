@@ -271,26 +271,34 @@ def _check_ranges(oracle: Any, evaluator: Any) -> tuple[float, float]:
 
 def _as_source(contexts: Any, oracle: Any, evaluator: Any, rng: RNG) -> tuple[Any, int]:
     if contexts is None:
-        logged = getattr(evaluator, "contexts", None)
         needed = getattr(oracle, "n_features", 0)
-        if logged is None:
-            logged = np.empty((0, needed))
-        is_free = needed == 0 and (logged.shape[1] == 0 or not getattr(evaluator, "needs_context", True))
+        known = _count_columns(evaluator)
+        n_columns = needed if known is None else known
+        is_free = needed == 0 and (n_columns == 0 or not getattr(evaluator, "needs_context", True))
         if is_free or _says_exhausted(evaluator):  # no virtual user's context will ever be looked at
-            return Population(np.zeros((1, logged.shape[1])), rng=rng), logged.shape[1]
+            return Population(np.zeros((1, n_columns)), rng=rng), n_columns
+        logged = getattr(evaluator, "contexts", ())
         if len(logged) == 0:
             raise OptionError("the evaluator has no rows to draw virtual users from: give WarmStart its contexts")
-        return LogContexts(logged, rng=rng), logged.shape[1]
+        return LogContexts(logged, rng=rng), n_columns
     if callable(contexts) and not hasattr(contexts, "kernel_state"):
         return contexts, len(np.asarray(contexts()).reshape(-1))
     if hasattr(contexts, "kernel_state"):
         return contexts, contexts.n_features
     source = Population(contexts, rng=rng)
     n_features = source.kernel_state.population.shape[1]
-    logged = getattr(evaluator, "contexts", None)
-    if logged is not None and logged.shape[1] != n_features:
-        raise ContextError(f"contexts must have the log's {logged.shape[1]} columns, got {n_features}")
+    known = _count_columns(evaluator)
+    if known is not None and known != n_features:
+        raise ContextError(f"contexts must have the log's {known} columns, got {n_features}")
     return source, n_features
+
+
+def _count_columns(evaluator: Any) -> int | None:
+    """How many columns the evaluator's log has, if it knows. Rows are asked for last: a table has to fetch them."""
+    if hasattr(evaluator, "n_features"):
+        return int(evaluator.n_features)
+    logged = getattr(evaluator, "contexts", None)
+    return None if logged is None else int(logged.shape[1])
 
 
 def _as_columns(

@@ -65,19 +65,6 @@ def test_leaving_a_row_out_is_a_refit_without_it(rows):
         np.testing.assert_allclose(quick[i], slow[:, 0] + slow[:, 1:] @ contexts[i], rtol=1e-8, atol=1e-10)
 
 
-def test_a_weight_of_two_is_a_row_twice(rows):
-    contexts, actions, outcomes = rows
-    counts = np.where(np.arange(40) < 15, 2, 1)
-    weighted = fit(sum_rows(contexts, outcomes, actions, 3, counts.astype(float)), PENALTIES)
-    twice = (np.repeat(values, counts, axis=0) for values in (contexts, outcomes, actions))
-    again = fit(sum_rows(*twice, 3), PENALTIES)
-    np.testing.assert_allclose(weighted.slopes, again.slopes, rtol=1e-9)
-    quick = predict_left_out(weighted, contexts, actions, outcomes, counts.astype(float))
-    kept = np.repeat(np.arange(40), np.where(np.arange(40) == 3, 0, counts))  # row 3 left out, with both its copies
-    without = fit(sum_rows(contexts[kept], outcomes[kept], actions[kept], 3), PENALTIES)
-    np.testing.assert_allclose(quick[3], predict(without, contexts[3:4])[0], rtol=1e-8)
-
-
 def test_an_action_s_only_row_is_predicted_by_the_others():
     """Outcomes 1, 2, 3 of action 0 and 9 of action 1, no contexts: without itself, the 9 is predicted by 2."""
     actions, outcomes = np.array([0, 0, 0, 1]), np.array([1.0, 2.0, 3.0, 9.0])

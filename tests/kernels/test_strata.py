@@ -12,7 +12,17 @@ from scipy import stats
 
 from headstart.evaluators.lookup import make_lookup
 from headstart.kernels import compiled
-from headstart.kernels.strata import Lookup, Strata, are_stopped, draw_row, find_key, make_strata
+from headstart.kernels.strata import (
+    CountedStrata,
+    Lookup,
+    Strata,
+    are_stopped,
+    draw_row,
+    find_key,
+    make_counted_strata,
+    make_strata,
+)
+from headstart.randomness import as_words
 
 FALSE_ALARM = 1e-6
 
@@ -25,8 +35,8 @@ def _find(lookup, context, tag):
     return find_key(lookup, context, tag)
 
 
-def draw(strata: Strata, stratum: int, action: int) -> float:
-    return compiled(_draw, Strata)(strata, stratum, action)
+def draw(strata: Strata | CountedStrata, stratum: int, action: int) -> float:
+    return compiled(_draw, type(strata))(strata, stratum, action)
 
 
 def find(lookup: Lookup, context: np.ndarray, tag: int) -> int:
@@ -64,6 +74,50 @@ def test_every_order_of_a_stratum_is_equally_likely():
         strata = make_strata(np.zeros(4, dtype=np.int64), np.zeros(4, dtype=np.int64), np.arange(4.0), 1, 1, rng)
         orders[tuple(int(y) for y in strata.outcomes)] += 1
     assert sum((n - 100) ** 2 / 100 for n in orders.values()) < stats.chi2.isf(FALSE_ALARM, 23)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 40), st.integers(1, 5)), min_size=1, max_size=60),
+    st.integers(0, 100),
+)
+def test_counts_give_each_of_their_rows_once(groups: list[tuple[int, int, int]], seed: int):
+    """Groups of (stratum, outcome, rows) in any order, one action per stratum: what is drawn is what was put in."""
+    strata, outcomes, counts = (np.array(column) for column in zip(*groups, strict=True))
+    counted = make_counted_strata(strata, strata, outcomes.astype(float), counts, 4, 4, as_words(seed))
+    for stratum in range(4):
+        rows = np.repeat(outcomes, np.where(strata == stratum, counts, 0))
+        drawn = [draw(counted, stratum, stratum) for _ in rows]
+        assert sorted(drawn) == sorted(rows.tolist())
+        assert np.isnan(draw(counted, stratum, stratum))
+    assert are_stopped(counted)
+
+
+def test_a_stratum_of_counts_that_is_used_up_stops_the_action():
+    counted = make_counted_strata(
+        np.array([0, 1]), np.array([0, 0]), np.array([5.0, 6.0]), np.array([2, 1]), 2, 1, as_words(0)
+    )
+    assert [draw(counted, 0, 0), draw(counted, 0, 0)] == [5.0, 5.0]
+    assert np.isnan(draw(counted, 0, 0))
+    assert np.isnan(draw(counted, 1, 0))  # stratum 1 still has a row
+    assert counted.left.tolist() == [1]
+
+
+def test_draws_from_counts_are_as_likely_as_from_rows():
+    """Outcomes 0, 1, 2 in 1, 2 and 3 rows. Of 6 * 5 ordered pairs of rows, 2 * 3 give (1, 2), 3 * 2 give (2, 2), ...
+
+    Chi-square over 3,000 pairs of draws; (0, 0) cannot be: 7 degrees of freedom, false alarm 1e-6.
+    """
+    rows = [0, 1, 1, 2, 2, 2]
+    expected = {pair: 0.0 for pair in itertools.product(range(3), repeat=2) if pair != (0, 0)}
+    for pair in itertools.permutations(rows, 2):
+        expected[pair] += 3000 / 30
+    seen = dict.fromkeys(expected, 0)
+    zeros = np.zeros(3, dtype=np.int64)
+    for seed in range(3000):
+        counted = make_counted_strata(zeros, zeros, np.arange(3.0), np.array([1, 2, 3]), 1, 1, as_words(seed))
+        seen[int(draw(counted, 0, 0)), int(draw(counted, 0, 0))] += 1
+    statistic = sum((seen[pair] - expected[pair]) ** 2 / expected[pair] for pair in expected)
+    assert statistic < stats.chi2.isf(FALSE_ALARM, 7)
 
 
 NUMBERS = st.sampled_from([0.0, -0.0, 1.0, 1.0 + 2**-52, 5e-324, -1.0, 0.0004, 1e300, 0.1 + 0.2, 0.3])

@@ -221,7 +221,7 @@ def test_names_in_common_use_are_recognised(action, outcome, propensity):
 
 def test_two_candidates_are_not_chosen_between():
     rows = {"action": [0, 1], "reward": [1, 0], "click": [0, 1], "p": [0.5, 0.5]}
-    with pytest.raises(LogError, match="'reward' and 'click' may each be the outcome: say which with outcome='reward'"):
+    with pytest.raises(LogError, match="'reward' and 'click' may each be the outcome: say which with outcome="):
         read_log(rows)
     assert read_log(rows, outcome="click", contexts=[]).outcomes.tolist() == [0.0, 1.0]
     with pytest.raises(LogError, match="or propensity=False"):
@@ -324,7 +324,7 @@ def test_missing_values_drop_the_row_and_are_counted_by_column():
         "missing value in 'age', dropped": 1,
     }
     assert (log.reading.n_rows, log.reading.n_kept) == (5, 2)
-    with pytest.raises(LogError, match="row 1: missing value in 'action': None .in 1 of 5 rows"):
+    with pytest.raises(LogError, match=r"row 1: missing value in 'action': None \(in 1 of 5 rows"):
         read_log(rows, missing="error")
 
 
@@ -360,12 +360,12 @@ def test_a_propensity_outside_its_range_is_dropped_and_counted():
 
 def test_a_column_that_is_no_propensity_is_refused():
     rows = {"action": [0, 1], "reward": [1.0, 0.0], "p": [50.0, 50.0]}
-    with pytest.raises(LogError, match=r"row 0: propensity outside \(0, 1\]: 50.0 \(in 2 of 2 rows\); is it a propensity"):
+    with pytest.raises(LogError, match=r"row 0: propensity outside \(0, 1\]: 50.0 \(in 2 of 2 rows\); is it a"):
         read_log(rows)
 
 
 def test_no_usable_row_is_an_error():
-    with pytest.raises(LogError, match="no row can be used .missing value in 'reward', dropped: 2"):
+    with pytest.raises(LogError, match=r"no row can be used \(missing value in 'reward', dropped: 2"):
         read_log({"action": [0, 1], "reward": [math.nan, None]})
 
 
@@ -554,8 +554,11 @@ def test_any_frame_without_faults_is_read_as_a_log_reads_it(data):
     assert_same(log, Log(rows["action"], rows["reward"], contexts, rows["p"]))
 
 
+KINDS = ["ok", "no action", "no reward", "infinite", "no p", "wrong p"]
+
+
 @settings(max_examples=30)
-@given(st.lists(st.sampled_from(["ok", "no action", "no reward", "infinite", "no p", "wrong p"]), min_size=1, max_size=300))
+@given(st.lists(st.sampled_from(KINDS), min_size=1, max_size=300))
 def test_rows_kept_and_counted_add_up(kinds):
     """Each row has at most one fault, so the counts and the kept rows sum to all."""
     n_wrong = kinds.count("wrong p")

@@ -27,9 +27,9 @@ def numbered(n: int) -> Log:
 
 
 def test_every_row_is_sampled_equally_often_and_neighbours_do_not_cling(way: str):
-    """30 samples of 1,000 from 10,000. Rows: the squared deviations of the inclusion counts from 3 over their variance
-    30 * 0.1 * 0.9 are near chi-square with 10,000 degrees of freedom. Pairs of neighbours: 30 * 9,999 * 0.01
-    expected, near Poisson.
+    """30 samples of 1,000 from 10,000. Rows: the squared deviations of the inclusion counts from 3, over their
+    variance 30 * 0.1 * 0.9, are near chi-square with 10,000 degrees of freedom. Pairs of neighbours: 30 * 9,999 *
+    0.01 expected, near Poisson.
     """
     n, size, seeds = 10_000, 1_000, 30
     table = as_table(numbered(n))

@@ -226,6 +226,7 @@ def test_a_warm_start_from_a_table_is_one_from_its_rows(log: Log):
         theirs.update(user, action, outcome)
     np.testing.assert_array_equal(ours.virtual_plays, theirs.virtual_plays)
     assert ours.virtual_plays.sum() > 0
+    assert "contexts" not in vars(ours.evaluator)  # nobody looks at contexts here: no rows were fetched
 
 
 def test_virtual_users_are_drawn_from_a_sample_of_the_table(log: Log):

@@ -151,9 +151,14 @@ def _p_values(off: Floats, variances: Floats | float) -> Floats:
 
 
 def _chi_square(sums: ActionSums, n: float, off: Floats) -> tuple[float, int, float]:
-    """All W_a / n - 1 together: covariance (diag E[1/p_a] - 1 1') / n, whose empty direction must not move at all."""
+    """All W_a / n - 1 together, by the covariance of 1{A = a} / p over rows.
+
+    With chances that are the same for everybody that covariance has an empty direction, which must not move at all, and
+    the number is Neyman's chi-square, sum of (observed - expected)^2 / observed.
+    """
     shown = np.flatnonzero(sums.n > 0)
-    covariance = (np.diag(sums.ww[shown] / n) - 1.0) / n
+    ratios = sums.w[shown] / n
+    covariance = (np.diag(sums.ww[shown] / n) - np.outer(ratios, ratios)) / n
     return _quadratic(off[shown], covariance)
 
 
@@ -170,10 +175,8 @@ def _quadratic(difference: Floats, covariance: Floats) -> tuple[float, int, floa
     along = vectors.T @ difference
     is_free = values > 1e-9 * max(float(values.max()), 1e-300)
     statistic, degrees = float(np.sum(along[is_free] ** 2 / values[is_free])), int(is_free.sum())
-    size = float(np.sqrt(max(values.max(), 0.0)))
-    if np.any(np.abs(along[~is_free]) > 1e-6 * max(size, float(np.abs(difference).max(initial=0.0)))) and np.any(
-        np.abs(along[~is_free]) > 1e-9
-    ):
+    stuck = float(np.abs(along[~is_free]).max(initial=0.0))
+    if stuck > 1e-6 * max(float(np.abs(difference).max(initial=0.0)), 1e-6):
         return float("inf"), max(degrees, 1), 0.0
     return statistic, degrees, float(chdtrc(degrees, statistic)) if degrees else 1.0
 

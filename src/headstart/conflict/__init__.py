@@ -1,7 +1,8 @@
 """Conflict between a log and the users: a test valid at any time, and policies that withdraw the log by it."""
 
 from headstart.conflict.guarded import Guarded
+from headstart.conflict.rates import AlarmRate, measure_alarms
 from headstart.conflict.revocable import Revocable
 from headstart.conflict.watch import Conflict, ConflictWatch
 
-__all__ = ["Conflict", "ConflictWatch", "Guarded", "Revocable"]
+__all__ = ["AlarmRate", "Conflict", "ConflictWatch", "Guarded", "Revocable", "measure_alarms"]

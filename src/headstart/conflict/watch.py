@@ -3,7 +3,7 @@
 Evidence is the Bayes factor of a two-sample t test: the log counts as N outcomes with mean m and variance v (a
 Summary's, so its standard error is sqrt(v / N)), the users' n outcomes are the other sample, and the alternative is
 that the means differ by delta standard deviations, delta ~ N(0, g). With t = (ybar - m) / (s sqrt(1/n + 1/N)),
-nu = N + n - 2, s^2 = (N v + sum (y - ybar)^2) / nu and r = 1 + g / (1/n + 1/N),
+nu = N + n - 2, s^2 = ((N - 1) v + sum (y - ybar)^2) / nu and r = 1 + g / (1/n + 1/N),
 
     evidence = r^(-1/2) ((1 + t^2 / nu) / (1 + t^2 / (nu r)))^((nu + 1) / 2)      (Gonen et al. 2005)
 
@@ -50,7 +50,7 @@ class WatchState(NamedTuple):
 def log_evidence(state: Any, action: Any) -> float:
     """The logarithm of the Bayes factor for a conflict; 0 without users or without a log."""
     n, size = state.counts[action], state.log_sizes[action]
-    spread = size * state.log_variances[action] + state.squares[action]
+    spread = (size - 1.0) * state.log_variances[action] + state.squares[action]
     if n == 0.0 or size == 0.0 or spread <= 0.0:
         return 0.0
     apart = state.means[action] - state.log_means[action]

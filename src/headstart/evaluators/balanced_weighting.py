@@ -61,6 +61,5 @@ class BalancedWeighting(BudgetEvaluator):
         """
         actions, outcomes, weights = self._rows
         shares = weights / np.bincount(actions, weights, self.n_actions)[actions]
-        near = shares / np.bincount(actions, shares**2, self.n_actions)[actions]
-        inside, outside = predict_for(actions, outcomes, self.n_actions, *self._standard, weights=near)
+        inside, outside = predict_for(actions, outcomes, self.n_actions, *self._standard)
         return estimate_means(actions, outcomes, shares, inside, outside).summary

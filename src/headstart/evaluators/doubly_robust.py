@@ -50,9 +50,7 @@ class DoublyRobust(BudgetEvaluator):
         standard = standardise(log.contexts, *([] if users is None else [users]))
         shares, moves = _shares(log, weights, *standard)
         if estimator is None:
-            # For other users the line is fitted where they are: a straight line is only right nearby.
-            near = None if users is None else shares / np.bincount(log.actions, shares**2, log.n_actions)[log.actions]
-            inside, outside = predict_for(log.actions, log.outcomes, log.n_actions, *standard, weights=near)
+            inside, outside = predict_for(log.actions, log.outcomes, log.n_actions, *standard)
         else:
             folds = as_generator(rng).permutation(np.arange(n) % min(n_folds, n))
             inside, outside = _cross_predict(log, folds, users, estimator)

@@ -30,26 +30,18 @@ class Regressions(NamedTuple):
 
     slopes: Floats  # (K, d)
     intercepts: Floats  # (K,)
-    counts: Floats  # (K,) rows, or the sum of their weights
+    counts: Floats  # (K,) rows
     centres: Floats  # (K, d) their mean contexts
     own: Floats  # (K, d, d) (S_a + c_a I)^-1, S_a the centred sum of xx' of the action's rows
     shrinks: Floats  # (K, d, d) c_a (S_a + c_a I)^-1: how much of the common slopes an action keeps
     common: Floats  # (d, d) (sum of shrinks_a S_a + c I)^-1
 
 
-def sum_rows(
-    contexts: Floats,
-    outcomes: Floats,
-    groups: NDArray[np.int64],
-    n_groups: int,
-    weights: Floats | None = None,
-) -> Floats:
-    """Sums of (1, x, y)(1, x, y)' over the rows of each group, weighted if wanted, (n_groups, d + 2, d + 2)."""
+def sum_rows(contexts: Floats, outcomes: Floats, groups: NDArray[np.int64], n_groups: int) -> Floats:
+    """Sums of (1, x, y)(1, x, y)' over the rows of each group, (n_groups, d + 2, d + 2)."""
     n, d = contexts.shape
     rows = np.empty((n, d + 2))
     rows[:, 0], rows[:, 1:-1], rows[:, -1] = 1.0, contexts, outcomes
-    if weights is not None:
-        rows *= np.sqrt(weights)[:, None]
     order = np.argsort(groups, kind="stable")
     rows = rows[order]
     ends = np.searchsorted(groups[order], np.arange(n_groups + 1))
@@ -92,11 +84,7 @@ def predict(fitted: Regressions, contexts: Floats) -> Floats:
 
 
 def predict_left_out(
-    fitted: Regressions,
-    contexts: Floats,
-    actions: NDArray[np.int64],
-    outcomes: Floats,
-    weights: Floats | None = None,
+    fitted: Regressions, contexts: Floats, actions: NDArray[np.int64], outcomes: Floats
 ) -> Floats:
     """Every action's prediction for every row the regressions were fitted to, each without that row, (n, K).
 
@@ -104,7 +92,7 @@ def predict_left_out(
     other actions through the common ones. An action's only row is predicted by the others' mean.
     """
     predicted = predict(fitted, contexts)
-    alone = np.flatnonzero(np.bincount(actions, minlength=fitted.counts.size)[actions] == 1)
+    alone = np.flatnonzero(fitted.counts[actions] == 1.0)
     others = np.delete(np.arange(len(outcomes)), alone)
     rows, taken = contexts[others], actions[others]
     apart = rows - fitted.centres[taken]  # from the row's own action's centre
@@ -116,14 +104,12 @@ def predict_left_out(
         leverages[mine] += np.einsum("ij,ij->i", apart[mine] @ fitted.own[a], apart[mine])
     through = kept @ fitted.common
     leverages += np.einsum("ij,ij->i", through, kept)
-    counted = 1.0 if weights is None else weights[others]
-    leverages *= counted
     left = (outcomes[others] - predicted[others, taken]) / np.maximum(1.0 - leverages, 1e-9)
     for a in range(fitted.counts.size):
         # The row's pull on the prediction of action a at the row itself, all of it through the common slopes ...
         pull = np.einsum("ij,ij->i", through @ fitted.shrinks[a], rows - fitted.centres[a])
         # ... but for its own action's.
-        predicted[others, a] -= np.where(taken == a, leverages, counted * pull) * left
+        predicted[others, a] -= np.where(taken == a, leverages, pull) * left
     for i in alone:
         mean = (outcomes.sum() - outcomes[i]) / max(len(outcomes) - 1, 1)
         predicted[i, actions[i]] = mean if len(outcomes) > 1 else outcomes[i]
@@ -131,17 +117,11 @@ def predict_left_out(
 
 
 def predict_for(
-    actions: NDArray[np.int64],
-    outcomes: Floats,
-    n_actions: int,
-    contexts: Floats,
-    users: Floats | None = None,
-    weights: Floats | None = None,
+    actions: NDArray[np.int64], outcomes: Floats, n_actions: int, contexts: Floats, users: Floats | None = None
 ) -> tuple[Floats, Floats | None]:
     """Predictions for the rows, each by all others, (n, K), and for users, (m, K); contexts are standardised."""
-    fitted = fit(sum_rows(contexts, outcomes, actions, n_actions, weights))
-    inside = predict_left_out(fitted, contexts, actions, outcomes, weights)
-    return inside, None if users is None else predict(fitted, users)
+    fitted = fit(sum_rows(contexts, outcomes, actions, n_actions))
+    return predict_left_out(fitted, contexts, actions, outcomes), None if users is None else predict(fitted, users)
 
 
 def _centred(sums: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:

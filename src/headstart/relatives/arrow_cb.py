@@ -1,9 +1,8 @@
-"""ARRoW-CB: several mixtures of log and users, the best so far decides (Zhang, Agarwal, Daume, Langford et al. 2019)."""
+"""ARRoW-CB: several mixtures of log and users, of which the best so far decides (Zhang et al. 2019)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,23 +19,24 @@ Floats = NDArray[np.float64]
 class ARRoWCB:
     """Epsilon-greedy on a regression of log and users together; how much each counts is chosen as it goes.
 
-    For each lambda of a small set, a ridge regression per action minimises (1 - lambda) times the log's squared errors
-    plus lambda times the users'. Each user judges the policies: greedy on lambda's regression before it learns this
-    user is credited y / p if it would have chosen the action played, p being the chance of it. The lambda with the
-    most credit so far, the smallest among equals, decides: with chance epsilon any action, else its best.
+    For each lambda of a small set, a ridge regression per action minimises (1 - lambda) times the log's squared
+    errors plus lambda times the users'. Each user judges the policies: the one that is greedy on lambda's regression,
+    before it learns of this user, is credited y / p if it would have chosen the action played, p being the chance of
+    that. The lambda with the most credit so far, the smallest among equals, decides: with chance epsilon any action,
+    else its best.
 
     How it is read. The paper warm-starts from fully labelled data; a log has one action a row, so its rows weigh 1/p
-    (1 without propensities), scaled to an average of 1 within an action. Its oracle is any cost-sensitive learner; here
-    ridge regression on (1, x). The set of lambdas is the one that Vowpal Wabbit's implementation builds around 1/2
-    for five choices, 0 and 1 among them; losses are summed, not averaged. p is the chance at the time of `update` with
-    every action available: exact when outcomes come at once.
+    (1 without propensities), scaled to an average of 1 within an action. Its learner is any cost-sensitive one; here
+    ridge regression on (1, x). The paper has sets of 2 to 16 lambdas; here five, evenly spaced, with both ends. Losses
+    are summed, not averaged. p is the chance at the time of `update` with every action available: exact when outcomes
+    come at once.
 
     Parameters
     ----------
     log
         The log; its contexts are what the policy decides on.
     epsilon, lambdas, ridge
-        The share of uniform play, the mixtures, and the regressions' penalty (none on the intercept's scale: 1e-3).
+        The share of uniform play, the mixtures, and the regressions' penalty.
     rng
         Draws the plays.
     """

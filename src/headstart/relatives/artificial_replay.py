@@ -11,9 +11,9 @@ from headstart.warmstart import Oracle, WarmStart
 def artificial_replay(oracle: Oracle, log: Log, rng: RNG = None) -> WarmStart:
     """The oracle names an action; while the log has an unused row of it, the row is learnt and the oracle asked anew.
 
-    That is the paper's Algorithm 1 with raw rows for answers, so it is written as one. Which unused row of the
-    action comes next is left open by Banerjee et al.; here a random one. For oracles whose choice depends on the data of
-    the actions it would play alone (UCB: their "independence of irrelevant data") regret is that of learning the whole
-    log first, with a part of its rows. No propensities, no contexts: a confounded log misleads it.
+    That is Algorithm 1 of the paper with raw rows for answers, and is built as such. Which unused row of the action
+    comes next is left open by Banerjee et al.; here a random one. For oracles to which the data of actions they would
+    not play is irrelevant (UCB), its regret is that of learning the whole log first, with a part of the rows. No
+    propensities, no contexts: a confounded log misleads it.
     """
     return WarmStart(oracle, HistoricalAverage(log, rng=rng), rng=rng)

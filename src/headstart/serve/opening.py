@@ -102,4 +102,4 @@ def load_fold(fold: Fold, reader: Reader, query: Any, *, through: int | None = N
         if through is not None and event.sequence > through:
             break
         fold.apply(event)
-    fold.policy  # noqa: B018 - built now, not at the first user
+    fold.policy.warm_up()  # built and loaded now, not at the first user

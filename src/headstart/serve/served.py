@@ -30,6 +30,17 @@ class ServedPolicy:
         vector = self._encode(context)
         return np.concatenate([vector, np.zeros(self._n_extra)]) if self._n_extra else vector
 
+    def warm_up(self) -> None:
+        """Load what is compiled for deciding and learning, so that the first user does not wait for it."""
+        vector = np.zeros(self.policy.n_features) if self.has_context else None
+        self.policy.probabilities(vector)
+        warm_start = self._find_warm_start()
+        oracle = self.policy if warm_start is None else warm_start.oracle
+        if hasattr(oracle, "copy"):
+            seen = vector if warm_start is None else warm_start.decided(vector)
+            low, high = self.outcome_range
+            oracle.copy().update(seen, 0, min(max(0.0, low), high))
+
     def learn(self, context: Mapping[str, Any], action: int, outcome: float) -> None:
         """Learn one user's outcome."""
         self.policy.update(self.as_vector(context), action, outcome)

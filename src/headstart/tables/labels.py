@@ -51,7 +51,8 @@ def read_labels(
         _check_known(rows, action, seen, asked.action_names, opened.place)
         names = asked.action_names
     else:
-        names = _in_order(seen | {_like(label, kind) for label in opened.labels if _fits(label, kind)})
+        declared = opened.labels if action == opened.roles.get("action") else ()
+        names = _in_order(seen | {_like(label, kind) for label in declared if _fits(label, kind)})
     categories, left_out = {}, {}
     for name, found in values.items():
         if name == action:

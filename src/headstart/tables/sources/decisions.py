@@ -32,6 +32,7 @@ class Decisions:
         self._folder = scratch_folder(backend)
         self._names: dict[str, str] = {}  # feature -> column of the table
         self._kinds: dict[str, str] = {}  # feature -> "float64" or "string"
+        self._filled: set[str] = set()  # fixed columns of which some row has a value
         self._most_chances = 0
         self._rows: list[tuple[dict[str, Any], Mapping[str, Any], Mapping[int, float]]] = []
         self._paths: list[Path] = []
@@ -44,7 +45,15 @@ class Decisions:
         return tuple(self._names.values())
 
     @property
+    def roles(self) -> dict[str, str]:
+        """Role -> fixed column, for those that are filled."""
+        columns = {"propensity": "propensity", "timestamp": "time", "id": "id"}
+        known = {role: column for role, column in columns.items() if column in self._filled}
+        return {"action": "action", "outcome": "reward", **known}
+
+    @property
     def n_chances(self) -> int:
+        """How many actions have probabilities: the columns `chance 0`, `chance 1`, ..."""
         return self._most_chances
 
     def add(self, fixed: dict[str, Any], features: Mapping[str, Any], chances: Mapping[int, float]) -> None:
@@ -60,6 +69,7 @@ class Decisions:
                     f"{'text' if known == 'string' else 'a number'} before"
                 )
         self._most_chances = max(self._most_chances, 1 + max(chances, default=-1))
+        self._filled.update(name for name in fixed if fixed[name] is not None)
         self._rows.append((fixed, features, chances))
         self.n_rows += 1
         if len(self._rows) >= _BATCH:
@@ -74,7 +84,7 @@ class Decisions:
             raise LogError(f"{self._place}: no line has the cost of an action")
         listed = ", ".join(f"'{path}'" for path in self._paths)
         stored = as_view(self._backend, f"SELECT * FROM read_parquet([{listed}], union_by_name=true)")
-        columns = {name: stored[name] for name in FIXED if name in stored.columns}
+        columns = {name: stored[name] for name in FIXED if name in self._filled}
         for place, (feature, name) in enumerate(self._names.items()):
             filler = ABSENT if self._kinds[feature] == "string" else 0.0
             columns[name] = stored[f"f{place}"].fill_null(filler)
@@ -89,7 +99,7 @@ class Decisions:
             )
         self._kinds[name] = kind
         taken = {known.casefold() for known in (*FIXED, *self._names.values())}
-        column, n = name, 1
+        column, n = name.replace("chance ", "chance."), 1  # see n_chances
         while column.casefold() in taken:
             n += 1
             column = f"{name}#{n}"

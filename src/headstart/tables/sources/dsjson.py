@@ -48,15 +48,11 @@ def open_dsjson(files: Files, settings: Settings) -> Opened:
         notes.append(f"{tagged} decisions name the chosen candidate (_tag): action='tag' reads the names as actions")
     if dropped:
         notes.append(f"{dropped} lines say that others like them were dropped (pdrop); they are not weighted for it")
-    roles = {"action": "action", "outcome": "reward", "propensity": "propensity"}
-    present = table.aggregate(time=table.time.count(), id=table.id.count()).to_pyarrow().to_pylist()[0]
-    roles |= {"timestamp": "time"} if present["time"] else {}
-    roles |= {"id": "id"} if present["id"] else {}
     return Opened(
         table,
         "dsjson",
         files.place,
-        roles=roles,
+        roles=decisions.roles,
         contexts=decisions.features,
         labels=tuple(range(most)),
         chance_of=partial(_chance_of, decisions.n_chances) if decisions.n_chances else None,

@@ -92,7 +92,7 @@ def _opened(
         decisions.as_table(),
         format,
         files.place,
-        roles={"action": "action", "outcome": "reward", "propensity": "propensity"},
+        roles=decisions.roles,
         contexts=decisions.features,
         labels=tuple(range(n_actions)),
         counts={rule: n for rule, n in counts.items() if n},

@@ -1,0 +1,136 @@
+"""SIGKILL under load: a process that decides and learns in many threads is killed at a random moment, many times.
+
+What was acknowledged to it goes to a pipe, after the call has returned; so whatever the pipe holds must be in the
+store, once, and the state must be the fold of the events. `python -m tests.serve.killing` is the process that dies.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from headstart.serve import Engine, load_config
+from headstart.serve.opening import open_store
+from headstart.serve.verify import verify_store
+
+N_THREADS = 8
+READY = b"ready\n"
+
+
+def make_tables(address: str) -> dict[str, Any]:
+    """Two experiments: one learns at once, one when windows close."""
+    plain = {"actions": ["a", "b", "c"], "oracle": "ThompsonBeta", "seed": 3}
+    window = {**plain, "oracle": "UCB", "outcome_window": 0.05, "default_outcome": 0.0}
+    return {"store": address, "experiments": {"now": plain, "later": window}}
+
+
+@dataclass
+class Tally:
+    """What a campaign saw."""
+
+    runs: int = 0
+    acknowledged: int = 0
+    events: int = 0
+    slowest_open: float = 0.0
+    faults: list[str] = field(default_factory=list)
+
+
+def run_kills(address: str, runs: int, seed: int, longest: float = 0.5) -> Tally:
+    """Kill `runs` processes on one store, which is looked at after each."""
+    rng, tally = random.Random(seed), Tally()
+    acknowledged: dict[tuple[str, str, str], Any] = {}
+    for run in range(runs):
+        _kill_one(address, run, rng.uniform(0.01, longest), acknowledged)
+        tally.runs += 1
+        tally.faults += _look(address, acknowledged, tally)
+    tally.acknowledged = len(acknowledged)
+    return tally
+
+
+def _kill_one(address: str, run: int, seconds: float, acknowledged: dict[tuple[str, str, str], Any]) -> None:
+    command = [sys.executable, "-m", "tests.serve.killing", json.dumps(make_tables(address)), str(run)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == READY
+        time.sleep(seconds)
+        process.send_signal(signal.SIGKILL)
+        for line in process.stdout.read().split(b"\n")[:-1]:  # a line that was cut off was not written
+            experiment, kind, event_id, value = json.loads(line)
+            acknowledged[experiment, kind, event_id] = value
+
+
+def _look(address: str, acknowledged: dict[tuple[str, str, str], Any], tally: Tally) -> list[str]:
+    """Faults: of the store, of the state, and of what was acknowledged."""
+    store = open_store(address)
+    try:
+        verdict = verify_store(store)
+    finally:
+        store.close()
+    faults, tally.events = list(verdict.faults), verdict.events
+    started = time.perf_counter()
+    with Engine.open(load_config(make_tables(address))) as engine:
+        tally.slowest_open = max(tally.slowest_open, time.perf_counter() - started)
+        for name in ("now", "later"):
+            seen: dict[tuple[str, str, str], Any] = {}
+            for event in _events(engine, name):
+                key = (name, event.kind, event.event_id or "")
+                if event.kind in ("decision", "outcome"):
+                    if key in seen:
+                        faults.append(f"{key} is there twice")
+                    seen[key] = event.body["action"] if event.kind == "decision" else event.body["outcome"]
+            for key, value in acknowledged.items():
+                if key[0] == name and seen.get(key) != value:
+                    faults.append(f"{key} was acknowledged as {value!r} and is {seen.get(key)!r}")
+    # The windows of `later` close as soon as the engine runs: only `now` is still what was verified.
+    with Engine.open(load_config(make_tables(address))) as engine:
+        if engine.fingerprint("now") != verdict.fingerprints.get("now", b""):
+            faults.append("the state of 'now' is not the fold of its events")
+    return faults
+
+
+def _events(engine: Engine, name: str) -> Any:
+    after = 0
+    while page := engine.events(name, after):
+        yield from page
+        after = page[-1].sequence
+
+
+def _work(engine: Engine, run: str, thread: int, lock: threading.Lock) -> None:
+    rng = random.Random(f"{run}-{thread}")
+
+    def tell(*said: Any) -> None:
+        line = json.dumps(said).encode() + b"\n"
+        with lock:
+            os.write(1, line)
+
+    for i in range(10**9):
+        experiment, event_id = rng.choice(("now", "later")), f"{run}-{thread}-{i}"
+        decision = engine.decide(experiment, event_id=event_id)
+        tell(experiment, "decision", event_id, decision.action)
+        if rng.random() < 0.8:
+            value = float(rng.random() < 0.3)
+            receipt = engine.outcome(experiment, event_id, value)
+            if receipt.status in ("applied", "waiting", "duplicate"):
+                tell(experiment, "outcome", event_id, value)
+
+
+def main() -> None:
+    """Decide and learn until killed."""
+    engine = Engine.open(load_config(json.loads(sys.argv[1])))
+    os.write(1, READY)
+    lock = threading.Lock()
+    for thread in range(N_THREADS):
+        threading.Thread(target=_work, args=(engine, sys.argv[2], thread, lock), daemon=True).start()
+    time.sleep(60)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""Several replicas on one PostgreSQL: the same ids at once, outcomes on any of them, one killed on the way."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+import threading
+import time
+from typing import Any
+
+from headstart.serve import Engine, load_config
+from headstart.serve.opening import open_store
+from headstart.serve.verify import verify_store
+
+
+def make_tables(address: str) -> dict[str, Any]:
+    """One experiment that learns at once."""
+    return {"store": address, "experiments": {"ads": {"actions": ["a", "b", "c"], "oracle": "ThompsonBeta"}}}
+
+
+def run_replicas(address: str, n_replicas: int, n_users: int) -> dict[str, Any]:
+    """Every replica is asked about every user, in its own order; what they answered, and the folds at the end."""
+    command = [sys.executable, "-m", "tests.serve.replicas", json.dumps(make_tables(address))]
+    Engine.open(load_config(make_tables(address))).close()
+    processes = [
+        subprocess.Popen([*command, str(r), str(n_users)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        for r in range(n_replicas)
+    ]
+    told = [json.loads(process.stdout.readline()) for process in processes]  # type: ignore[union-attr]
+    folds = []
+    for process in processes:  # each has now seen that all are done
+        assert process.stdin is not None
+        process.stdin.write(b"fold\n")
+        process.stdin.flush()
+        folds.append(json.loads(process.stdout.readline()))  # type: ignore[union-attr]
+    for process in processes:
+        process.communicate()
+    store = open_store(address)
+    try:
+        verdict = verify_store(store)
+    finally:
+        store.close()
+    return {"told": told, "folds": folds, "verdict": verdict}
+
+
+def main() -> None:
+    """One replica."""
+    replica, n_users = int(sys.argv[2]), int(sys.argv[3])
+    told: dict[str, Any] = {"decisions": {}, "applied": []}
+    with Engine.open(load_config(json.loads(sys.argv[1]))) as engine:
+        users = [f"u{i}" for i in range(n_users)]
+        random.Random(replica).shuffle(users)
+
+        def work(mine: list[str]) -> None:
+            for user in mine:
+                decision = engine.decide("ads", event_id=user)
+                told["decisions"][user] = [decision.action, decision.propensity, decision.version]
+                receipt = engine.outcome("ads", user, float(int(user[1:]) % 2))
+                if receipt.status == "applied":
+                    told["applied"].append(user)
+
+        threads = [threading.Thread(target=work, args=(users[t::4],)) for t in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        print(json.dumps(told), flush=True)
+        sys.stdin.readline()
+        while engine.health()["lag"]:
+            time.sleep(0.01)
+        fold = {"fold": engine.fingerprint("ads").decode(), "is_folder": engine.health()["is_folder"]}
+        print(json.dumps(fold), flush=True)
+        sys.stdin.readline()
+
+
+if __name__ == "__main__":
+    main()

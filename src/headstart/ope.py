@@ -109,8 +109,9 @@ def doubly_robust(
 ) -> Estimate:
     """The mean of sum_a pi(a | x) m_a(x) + w (y - m_a(x)): right if the propensities or the regression are.
 
-    (Dudik et al. 2011.) `estimator` is any scikit-learn regressor, fitted per action to the other folds; by default ridge regressions that
-    lean on slopes common to all actions, each row predicted by all others. Resamples keep the predictions.
+    (Dudik et al. 2011.) `estimator` is any scikit-learn regressor, fitted per action to the other folds; by default
+    ridge regressions that lean on slopes common to all actions, each row predicted by all others. Resamples keep the
+    predictions.
     """
     chances = as_chances(policy, log)
     weights = _weights(log, chances, "doubly_robust")
@@ -121,7 +122,7 @@ def doubly_robust(
 
 
 def direct_method(log: Log, policy: Policy, estimator: Any = None, *, level: float = 0.95, rng: RNG = 0) -> Estimate:
-    """The mean of sum_a pi(a | x) m_a(x), m fitted to all rows: as right as the regression. Propensities are not used.
+    """The mean of sum_a pi(a | x) m_a(x), m fitted to all rows: as right as the regression, without propensities.
 
     Its standard error is a jackknife's: 30 groups of rows, dealt by lot, are left out in turn and the regression is
     fitted anew. It knows nothing of a regression of the wrong shape.

@@ -50,7 +50,7 @@ def sum_actions(
     y, k = outcomes, n_actions
 
     def add(values: Floats | None) -> Floats:
-        return np.full(k, np.nan) if values is None else np.bincount(actions, values, k)
+        return np.full(k, np.nan) if values is None else np.bincount(actions, values, k).astype(np.float64)
 
     def extreme(values: Floats | None, of: np.ufunc, start: float) -> Floats:
         if values is None:

@@ -39,7 +39,7 @@ def test_other_users_are_a_reason(by, decision):
 
 
 def test_means_for_the_users_to_come_may_turn_the_decision():
-    """Action 1 gives x, action 0 gives 0.2: users with mean 0 are better off with 0, those with mean 1 by 0.8 with 1."""
+    """Action 1 gives x, action 0 gives 0.2: users of mean 0 are better off with 0, those of mean 1 with 1 by 0.8."""
     rng = np.random.default_rng(0)
     x, actions = rng.standard_normal(20_000), rng.integers(2, size=20_000)
     outcomes = np.where(actions == 1, x, 0.2) + rng.standard_normal(20_000)

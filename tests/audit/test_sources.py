@@ -13,7 +13,7 @@ LOGS = {
     "binary": lambda: Making(n=2000, is_binary=True).draw(1)[0],
     "scaled": lambda: scaled(0, 0.5, Making(n=2000)),
     "no overlap": lambda: without_overlap(0, 0.0, Making(n=6000)),
-    "without propensities": lambda: _bare(Making(n=2000).draw(0)[0]),
+    "without propensities": lambda: _bare(Making(n=2000, strength=0.3).draw(0)[0]),
 }
 
 

@@ -140,8 +140,9 @@ class ConflictWatch:
         The chance of a false alarm, for any of the actions, ever.
     effect
         The variance of the conflict that is looked for, in squared standard deviations of an outcome: 1/16 looks
-        for about a quarter of a standard deviation. A larger one is quicker for large conflicts, and gives more false
-        alarms where outcomes are rare successes.
+        for about a quarter of a standard deviation, and needs some eight users of an action to find even the largest
+        conflict. A larger one is quicker for large conflicts, and gives false alarms where successes are rare: one early
+        success in a hundred looks like one.
 
     An action of which the log knows nothing (worth fewer than two plays) is not tested, and does not share the level.
     """

@@ -7,7 +7,7 @@ through Starlette.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from headstart.errors import HeadstartError
@@ -30,7 +30,7 @@ from headstart.serve.wire import (
     read_outcome,
 )
 
-Scope = dict[str, Any]
+Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 Handler = Callable[[str, dict[str, Any]], Awaitable[Any]]
@@ -130,7 +130,9 @@ class App:
         asks = [read_decide(item, f"decisions[{i}].") for i, item in enumerate(read_many(body, "decisions"))]
         answers = await self.engine.decide_many_async(experiment, [ask._asdict() for ask in asks])
         labels = self._labels[experiment]
-        return {"decisions": [_each(answer) or as_decision(answer, labels) for answer in answers]}
+        return {
+            "decisions": [_refused(a) if isinstance(a, HeadstartError) else as_decision(a, labels) for a in answers]
+        }
 
     async def _outcome(self, experiment: str, body: dict[str, Any]) -> Any:
         return as_receipt(await self.engine.outcome_async(experiment, *read_outcome(body)))
@@ -138,7 +140,7 @@ class App:
     async def _outcome_many(self, experiment: str, body: dict[str, Any]) -> Any:
         asks = [read_outcome(item, f"outcomes[{i}].") for i, item in enumerate(read_many(body, "outcomes"))]
         answers = await self.engine.outcome_many_async(experiment, asks)
-        return {"outcomes": [_each(answer) or as_receipt(answer) for answer in answers]}
+        return {"outcomes": [_refused(a) if isinstance(a, HeadstartError) else as_receipt(a) for a in answers]}
 
     async def _freeze(self, experiment: str, body: dict[str, Any]) -> Any:
         return await self._steer(self.engine.freeze, experiment, _read_reason(body))
@@ -161,8 +163,8 @@ class App:
         return {"sequence": await run_in_threadpool(verb, *given)}
 
 
-def _each(answer: Any) -> dict[str, Any] | None:
-    return as_error(as_refusal(answer)) if isinstance(answer, HeadstartError) else None
+def _refused(error: HeadstartError) -> dict[str, Any]:
+    return as_error(as_refusal(error))
 
 
 def _read_reason(body: dict[str, Any]) -> str:

@@ -81,7 +81,7 @@ class _Walk:
         self._decider = Decider(self._fold)
         self._is_known = False  # whether the policy of the present configuration can be built
         self._decided: dict[str, tuple[int, int]] = {}  # sequence and time of each decision
-        self._first: dict[str, float] = {}
+        self._reported: dict[tuple[str, str], float] = {}  # by event id and kind
         self._snapshots = dict(store.query(READ_SNAPSHOTS, (name,)))
         steering = [e for kind in _BUILDS for e in reader.all_of(name, kind)]
         self._builds = sorted(event.sequence for event in steering)
@@ -157,17 +157,19 @@ class _Walk:
             if decision is not None:
                 verdict.add(f"{at} has a decision before it, {decision[0]}")
         elif event.kind == kinds.CONFLICTING:
-            if self._first.get(event_id) == event.body["outcome"]:
-                verdict.add(f"{at} is the outcome that is known already")
+            # It contradicts the first outcome, or where that is missing, the late or dangling one.
+            known = [self._reported.get((event_id, kind)) for kind in (kinds.OUTCOME, kinds.LATE, kinds.DANGLING)]
+            if next((value for value in known if value is not None), None) in (None, event.body["outcome"]):
+                verdict.add(f"{at} contradicts no other outcome")
         elif decision is None or event.about != decision[0]:
             verdict.add(f"{at} has no decision before it")
         else:
             limit = None if config.outcome_window is None else decision[1] + config.window_length
             if (event.kind == kinds.LATE) != (limit is not None and event.time > limit):
                 verdict.add(f"{at} came {(event.time - decision[1]) / 1e6} s after its decision")
-            if event.kind == kinds.OUTCOME and event_id in self._first:
-                verdict.add(f"{at} is the second one of its event id")
-        self._first.setdefault(event_id, event.body["outcome"])
+        if (event_id, event.kind) in self._reported:
+            verdict.add(f"{at} is the second one of its event id")
+        self._reported[event_id, event.kind] = event.body["outcome"]
 
     def _check_snapshot(self, sequence: int) -> None:
         saved = self._snapshots.pop(sequence)

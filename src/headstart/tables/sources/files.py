@@ -110,7 +110,7 @@ def _csv_options(mark: str) -> str:
     marks = ", ".join(_quoted(text) for text in MISSING_MARKS)
     return (
         f"header=true, delim={_quoted(mark)}, quote='\"', escape='\"', skip=0, comment='', nullstr=[{marks}], "
-        "null_padding=false, ignore_errors=false, strict_mode=true"
+        "null_padding=false, ignore_errors=false, strict_mode=true, buffer_size=8388608"
     )
 
 

@@ -33,7 +33,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     error = 100 * math.sqrt(0.05 * 0.95 / given.runs)
-    print(f"False alarms in % (level 5, its s.e. {error:.2f}), one look a user, {given.users} users, by rows of the log")
+    print(f"False alarms in % (level 5 +- {error:.2f}), one look a user, {given.users} users, by rows of the log")
     kinds = [(n_log, is_weighted) for n_log in (10, 100, 1000, 5000) for is_weighted in (False, True)]
     print(f"{'':14}", *(f"{n}{' w' if w else '':<3}" for n, w in kinds), sep="\t")
     for name, (draw, _) in OUTCOMES.items():

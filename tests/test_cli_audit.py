@@ -42,7 +42,7 @@ def test_the_verdict_comes_first_and_what_was_recognised_is_said(folder):
     done = headstart("healthy.csv", cwd=folder)
     assert done.returncode == 0, done.stderr
     text = words(done)
-    for part in ("arm (recognised)", "reward (recognised)", "pscore (recognised)", "USE IT", "No check found a fault"):
+    for part in ("arm (recognised)", "reward (recognised)", "pscore (recognised)", "USE IT", "No check found"):
         assert part in text
     assert text.index("USE IT") < text.index("What the log knows of each action") < text.index("The tipping point")
     assert "carousel" in text

@@ -7,6 +7,8 @@ import pytest
 from sklearn.tree import DecisionTreeRegressor
 
 import headstart as hs
+from headstart import relatives
+from headstart.evaluators.linear_model import linear_sums
 from headstart.summary import Summary
 from headstart.testing import check_evaluator, check_oracle
 
@@ -28,6 +30,21 @@ ORACLES = {
     "RobustThompson": lambda: hs.RobustThompson(3, SUMMARY, rng=1),
     "RobustThompson that trusts blindly": lambda: hs.RobustThompson(3, SUMMARY, trust=1.0, rng=1),
     "RobustThompson that knows one action": lambda: hs.RobustThompson(3, PARTIAL, trust=[0.9, 0.5, 0.5], rng=1),
+    "UCBTuned": lambda: hs.UCBTuned(3),
+    "UCBNormal": lambda: hs.UCBNormal(3),
+    "KLUCB": lambda: hs.KLUCB(3),
+    "MinUCB": lambda: hs.MinUCB(3, SUMMARY, bias_bound=0.1, forced=1.0, half_life=100.0),
+    "MinUCB of observed variances": lambda: hs.MinUCB(3, PARTIAL, follows_variance=True),
+    "MinLinUCB": lambda: hs.MinLinUCB(3, 6, *linear_sums(LOG, hs.features.disjoint(3, 6)), bias_bound=0.1),
+    "DiscountedUCB": lambda: hs.DiscountedUCB(3, half_life=10.0),
+    "SlidingWindowUCB": lambda: hs.SlidingWindowUCB(3, window=10),
+    "DiscountedThompson": lambda: hs.DiscountedThompson(3, half_life=10.0, rng=1),
+    "Guarded": lambda: hs.Guarded(hs.WarmStart(hs.ThompsonGaussian(3, rng=1), hs.IPSWeighting(LOG), rng=1)),
+    "Guarded that begins again": lambda: hs.Guarded(hs.WarmStart(hs.ABTest(3, rng=1), hs.IPSWeighting(LOG), rng=1)),
+    "artificial replay": lambda: relatives.artificial_replay(hs.UCB(3), LOG, rng=1),
+    "historical UCB": lambda: relatives.historical_ucb(LOG, rng=1),
+    "estimate, then commit": lambda: relatives.EstimateThenCommit(SUMMARY),
+    "ARRoWCB": lambda: relatives.ARRoWCB(LOG, rng=1),
     "StochasticDelayedBandit": lambda: hs.StochasticDelayedBandit(hs.UCB(3)),
     "StochasticDelayedBandit random": lambda: hs.StochasticDelayedBandit(
         hs.ThompsonBeta(3, rng=1), hs.ABTest(3, rng=2)

@@ -1,6 +1,6 @@
 """headstart: a bandit that starts with what the log already knows."""
 
-from headstart import bounds, errors, features, testing, worlds
+from headstart import bounds, errors, features, relatives, testing, worlds
 from headstart.conflict import ConflictWatch, Guarded
 from headstart.evaluators import (
     BalancedWeighting,
@@ -96,6 +96,7 @@ __all__ = [
     "errors",
     "estimate_propensities",
     "features",
+    "relatives",
     "simulate",
     "testing",
     "worlds",

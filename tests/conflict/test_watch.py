@@ -45,7 +45,7 @@ def test_evidence_is_the_ratio_of_the_two_marginal_densities():
 
 
 def test_evidence_is_one_on_average_without_conflict():
-    """A martingale that starts at 1 has mean 1 after 15 users, the log's own randomness included: 4 s.e. of 20,000."""
+    """A martingale that starts at 1 has mean 1 after 15 users, the log's own randomness included: within 4 s.e."""
     rng, found = np.random.default_rng(2), []
     for _ in range(20_000):
         log = rng.normal(3.0, 2.0, 8)

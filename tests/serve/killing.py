@@ -50,7 +50,7 @@ def run_kills(address: str, runs: int, seed: int, longest: float = 0.5) -> Tally
     for run in range(runs):
         _kill_one(address, run, rng.uniform(0.01, longest), acknowledged)
         tally.runs += 1
-        tally.faults += _look(address, acknowledged, tally)
+        tally.faults += look(address, acknowledged, tally)
     tally.acknowledged = len(acknowledged)
     return tally
 
@@ -67,7 +67,7 @@ def _kill_one(address: str, run: int, seconds: float, acknowledged: dict[tuple[s
             acknowledged[experiment, kind, event_id] = value
 
 
-def _look(address: str, acknowledged: dict[tuple[str, str, str], Any], tally: Tally) -> list[str]:
+def look(address: str, acknowledged: dict[tuple[str, str, str], Any], tally: Tally) -> list[str]:
     """Faults: of the store, of the state, and of what was acknowledged."""
     store = open_store(address)
     try:

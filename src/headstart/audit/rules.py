@@ -238,10 +238,11 @@ def _unclear(audit: Audit) -> Iterator[Words]:
     if audit.actions.second is not None and not audit.actions.is_lead_clear:
         assert audit.actions.best is not None
         best, second = (audit.actions.actions[a].name for a in (audit.actions.best, audit.actions.second))
+        low, high = audit.actions.lead_low, audit.actions.lead_high
+        interval = f"{_percent(audit.actions.level)} interval {low:.3g} to {high:.3g}"
+        interval = interval if math.isfinite(low) else "too few rows for an interval"
         yield (
-            f"the lead of {best} over {second}, {audit.actions.lead:.3g}, may be noise "
-            f"({_percent(audit.actions.level)} interval {audit.actions.lead_low:.3g} to "
-            f"{audit.actions.lead_high:.3g})",
+            f"the lead of {best} over {second}, {audit.actions.lead:.3g}, may be noise ({interval})",
             "the log alone does not settle it; a warm-started bandit will",
         )
 

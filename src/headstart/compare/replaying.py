@@ -1,24 +1,24 @@
 """Rejection replay: a policy that learns lives through a log of another policy as if it had met the users itself.
 
-An event (x, a, y) was logged with propensity p = p(a | x). The policy, after the events accepted so far, chooses b for x;
-the event is accepted if b = a and a uniform draw is below c / p, where 0 < c <= p(b | x) for every x and b. Then
+An event (x, a, y) was logged with propensity p = p(a | x). The policy, after the events accepted so far, chooses b
+for x; it is accepted if b = a and a uniform draw is below c / p, where 0 < c <= p(b | x) for every x and b. Then
 
     P(accepted | x, history) = sum over b of pi(b | x, history) p(b | x) c / p(b | x) = c,
 
 whatever x, the choice and the history are. So an accepted event's x has the population's distribution, its action is
-distributed as pi(. | x, history), and its y as the outcome of that action, given x (the log's actions being unconfounded
-given x). Events are independent, hence by induction the accepted ones are distributed as the rounds of the policy's own
-life, and the number of accepted among n events is binomial (n, c) for any policy. With c = p = 1 / K nothing is drawn:
-that is Li et al. (2011); Mandel et al. (2016) have it for Markov decision processes.
+distributed as pi(. | x, history), and its y as the outcome of that action, given x (the log's actions being
+unconfounded given x). Events are independent, so by induction the accepted ones are distributed as the rounds of the
+policy's own life, and the number of accepted among n events is binomial (n, c) for any policy. With c = p = 1 / K
+nothing is drawn: that is Li et al. (2011); Mandel et al. (2016) have it for Markov decision processes.
 
-Where such a c accepts too few events, it is taken larger and an event with p < c is accepted whenever b = a: users whose
-action had a propensity below c are then met p / c times as often as they should be (a bias that is counted and told), and
-the value is estimated from all events, the rejected too, by the doubly robust term
+Where such a c accepts too few events, it is taken larger and an event with p < c is accepted whenever b = a: users
+whose action had a propensity below c are then met p / c times as often as they should be (a bias that is counted and
+told), and the value is estimated from all events, the rejected too, by the doubly robust term
 
     m_b(x) + 1{b = a} (y - m_a(x)) / p,
 
-whose mean given x and the history is the mean outcome of b whatever m is (m comes from other rows). It is the
-non-stationary doubly robust estimate of Dudik et al. (2012), with the policy's choice drawn instead of averaged over.
+whose mean given x and the history is that of the outcome of the choice, whatever m is (m comes from other rows).
+It is the non-stationary doubly robust estimate of Dudik et al. (2012), the choice drawn instead of averaged over.
 """
 
 from __future__ import annotations
@@ -54,8 +54,9 @@ class Acceptance:
 def choose_acceptance(log: Log, n_stream: int, rounds: int | None) -> Acceptance:
     """The largest chance that is unbiased, if it leaves enough rounds; else one that does, with its bias counted.
 
-    Enough are 200, or 20 for each action if that is more: below, a policy that tries every action a few times has hardly
-    begun to decide. Rounds are those that all but one run in 30,000 reach (4 standard deviations of the binomial).
+    Enough are 200, or 20 for each action if that is more: below, a policy that tries every action a few times has
+    hardly begun to decide. Rounds are those that all but one run in 30,000 reach (4 standard deviations of the
+    binomial).
     """
     assert log.propensities is not None
     chances = log.propensities if log.propensity_matrix is None else log.propensity_matrix
@@ -68,7 +69,7 @@ def choose_acceptance(log: Log, n_stream: int, rounds: int | None) -> Acceptance
         method, chance = ROBUST, max(exact, min(even, enough / n_stream))
     expected = chance * n_stream
     reached = int(expected - 4.0 * np.sqrt(expected * (1.0 - chance)))
-    if reached < 2 and method != ROBUST or expected < 2.0:
+    if expected < 2.0:
         raise LogError(
             f"of {n_stream} events to replay only some {expected:.1f} would be accepted: too few to compare anything"
         )
@@ -125,7 +126,7 @@ def live(
     done = np.zeros(2, dtype=np.int64)  # accepted, seen
     if hasattr(policy, "reserve"):
         policy.reserve(ends.size)
-    arguments = (
+    arguments: tuple[Any, ...] = (
         *(log.contexts, log.actions, log.outcomes, log.propensities, model, order, uniforms, acceptance.chance),
         *(ends, terms, done),
     )

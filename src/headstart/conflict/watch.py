@@ -41,7 +41,7 @@ class WatchState(NamedTuple):
     log_sizes: Floats  # (K,) 0: the log says nothing of the action
     log_variances: Floats  # (K,)
     rounds: NDArray[np.int64]  # (1,) outcomes seen, of all actions
-    conflicts: Floats  # (K, 5) round, plays, users' mean and variance, log-evidence at the alarm; 0 before
+    conflicts: Floats  # (K, 4) round, plays, users' mean, log-evidence at the alarm; 0 before
     effect: float  # g, the variance of the standardised conflict that is looked for
     limit: float  # the log-evidence that is a conflict
 
@@ -74,8 +74,7 @@ def see(state: Any, action: Any, outcome: Any) -> bool:
     state.conflicts[action, 0] = state.rounds[0]
     state.conflicts[action, 1] = state.counts[action]
     state.conflicts[action, 2] = state.means[action]
-    state.conflicts[action, 3] = state.squares[action] / state.counts[action]
-    state.conflicts[action, 4] = evidence
+    state.conflicts[action, 3] = evidence
     return True
 
 
@@ -119,7 +118,7 @@ def new_watch(summary: Summary, level: float, effect: float) -> WatchState:
         sizes,
         variances,
         np.zeros(1, dtype=np.int64),
-        np.zeros((k, 5)),
+        np.zeros((k, 4)),
         check_number("effect", effect, low=1e-12),
         math.log(2.0 * max(int(is_known.sum()), 1) / alpha),
     )
@@ -141,8 +140,8 @@ class ConflictWatch:
     effect
         The variance of the conflict that is looked for, in squared standard deviations of an outcome: 1/16 looks
         for about a quarter of a standard deviation, and needs some eight users of an action to find even the largest
-        conflict. A larger one is quicker for large conflicts, and gives false alarms where successes are rare: one early
-        success in a hundred looks like one.
+        conflict. A larger one is quicker for large conflicts, and gives false alarms where successes are rare: an
+        early one looks like a conflict.
 
     An action of which the log knows nothing (worth fewer than two plays) is not tested, and does not share the level.
     """
@@ -182,7 +181,7 @@ class ConflictWatch:
 
 def read_conflict(state: WatchState, action: int) -> Conflict:
     """The conflict found for an action."""
-    number, plays, mean, _, evidence = state.conflicts[action].tolist()
+    number, plays, mean, evidence = state.conflicts[action].tolist()
     return Conflict(
         int(number),
         action,

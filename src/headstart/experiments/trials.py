@@ -14,8 +14,10 @@ from headstart.experiments.variants import BOTH, OFFLINE, ONLINE
 from headstart.log import Log
 from headstart.offline_only import OfflineOnly
 from headstart.oracles import UCB, Greedy, LinUCB, ThompsonGaussian
+from headstart.oracles.thompson_normal import ThompsonNormal
 from headstart.propensity import estimate_propensities
 from headstart.simulate import MakePolicy
+from headstart.start import start
 from headstart.warmstart import WarmStart
 from headstart.worlds import ACIC2016, ACTG175, Classification, LaLonde
 
@@ -56,6 +58,10 @@ def _cold(oracle: str) -> MakePolicy:
     return lambda world, log, rng: ORACLES[oracle](world.n_actions, rng)
 
 
+def _unknown_variance(world: Any, log: Any, rng: Any) -> Any:
+    return ThompsonNormal(world.n_actions, rng=rng)
+
+
 def _warm(oracle: str, evaluator: str, contexts: str, propensities: _Propensities) -> MakePolicy:
     def make(world: Any, log: Any, rng: Any) -> Any:
         answers = EVALUATORS[evaluator](propensities.added_to(log) if evaluator in _WEIGHTED else log, rng)
@@ -73,7 +79,24 @@ def _offline(propensities: _Propensities) -> MakePolicy:
     return make
 
 
+def _users(world: Any) -> NDArray[np.float64]:
+    """The contexts of the users to come: what these worlds draw them from."""
+    contexts: NDArray[np.float64] = world.population.kernel_state.contexts
+    return contexts
+
+
+def _started(world: Any, log: Any, rng: Any) -> Any:
+    return start(log, horizon=ROUNDS, rng=rng)
+
+
+def _started_for(world: Any, log: Any, rng: Any) -> Any:
+    return start(log, population=_users(world), horizon=ROUNDS, rng=rng)
+
+
 def _cases_of(name: str, world: Any, propensities: _Propensities) -> Iterator[Case]:
+    yield Case(world, {ONLINE: _unknown_variance}, ROUNDS, {"world": name, "oracle": "ThompsonNormal"})
+    yield Case(world, {BOTH: _started}, ROUNDS, {"world": name, "oracle": "start"})
+    yield Case(world, {BOTH: _started_for}, ROUNDS, {"world": name, "oracle": "start", "contexts": "true"})
     for oracle in ORACLES:
         setting = {"world": name, "oracle": oracle}
         yield Case(world, {ONLINE: _cold(oracle)}, ROUNDS, setting)
@@ -104,6 +127,10 @@ def _digits_cases() -> Iterator[Case]:
     def offline(drawn: Any, log: Any, rng: Any) -> Any:
         return OfflineOnly(linucb(drawn, beta=0.0), LinearModel(log), rng=rng)
 
+    def started(drawn: Any, log: Any, rng: Any) -> Any:
+        return start(log, decide_on=range(drawn.n_features), horizon=ROUNDS, rng=rng)
+
+    yield Case(world, {BOTH: started}, ROUNDS, {"world": "digits", "oracle": "start"}, share=0.2)
     setting = {"world": "digits", "oracle": "LinUCB"}
     yield Case(world, {ONLINE: cold}, ROUNDS, setting, share=0.2)
     yield Case(world, {BOTH: warm}, ROUNDS, {**setting, "evaluator": "LR"}, share=0.2)

@@ -179,6 +179,19 @@ def probability_of_best(family: int, p: Floats, q: Floats, available: NDArray[np
 
 
 @kernel
+def integrate_panel(half: float, density: Floats, start: float, below: Floats) -> float:
+    """The mass below each node of a panel into `below`, from `start` at its beginning; returns that at its end."""
+    total = 0.0
+    for j in range(N_NODES):
+        partial = 0.0
+        for i in range(N_NODES):
+            partial += _CUMULATIVE[j, i] * density[i]
+        below[j] = min(max(start + half * partial, 0.0), 1.0)
+        total += _WEIGHTS[j] * density[j]
+    return start + half * total
+
+
+@kernel
 def add_panel(
     half: float, density: Floats, below: Floats, above: Floats, cumulative: Floats, rivals: Any, out: Floats
 ) -> None:
@@ -189,14 +202,7 @@ def add_panel(
     """
     n_rivals = cumulative.size
     for r in range(n_rivals):
-        total = 0.0
-        for j in range(N_NODES):
-            partial = 0.0
-            for i in range(N_NODES):
-                partial += _CUMULATIVE[j, i] * density[r, i]
-            below[r, j] = min(max(cumulative[r] + half * partial, 0.0), 1.0)
-            total += _WEIGHTS[j] * density[r, j]
-        cumulative[r] += half * total
+        cumulative[r] = integrate_panel(half, density[r], cumulative[r], below[r])
     for j in range(N_NODES):
         above[n_rivals] = 1.0
         for r in range(n_rivals - 1, -1, -1):

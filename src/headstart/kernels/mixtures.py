@@ -1,13 +1,14 @@
-"""The chance of being the best when each draw comes from a mixture of Student distributions."""
+"""Draws from mixtures of Student distributions, perhaps capped: the chance of being the best."""
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from headstart.kernels.best import N_NODES, NODES, add_panel
+from headstart.kernels.best import N_NODES, NODES, add_panel, integrate_panel
 from headstart.kernels.compile import kernel
 
 Floats = NDArray[np.float64]
@@ -21,54 +22,87 @@ _BREAKS = np.array(
 _LEAST_WEIGHT = 1e-12  # components below cannot move a chance by more
 _TAIL = math.log(1e12)
 _MERGE = 0.3  # of a panel: break points nearer than that to the last one are one
+_NEARLY_NORMAL = 1e8  # degrees of freedom from which a Student distribution is the normal
+
+
+class Mixtures(NamedTuple):
+    """What each action's draw comes from: component j with chance weights[a, j], then the lesser of it and a cap.
+
+    A component is centre + scale t, t Student's with `freedoms[a]` degrees; the cap is cap_centre + cap_scale |t| with
+    a t of its own. A cap_scale of infinity: no cap.
+    """
+
+    weights: Floats  # (K, J)
+    centres: Floats  # (K, J)
+    scales: Floats  # (K, J) > 0
+    freedoms: Floats  # (K,) infinite: the normal
+    cap_centres: Floats  # (K,)
+    cap_scales: Floats  # (K,)
 
 
 @kernel
 def _reach(freedom: float) -> float:
     """How far out, in scales, the tail of a Student distribution is below about 1e-12."""
-    if freedom > 1e8:
+    if freedom > _NEARLY_NORMAL:
         return math.sqrt(2.0 * _TAIL)
     return math.sqrt(freedom * math.expm1(2.0 * _TAIL / freedom))
 
 
 @kernel
-def _log_scale(scale: float, freedom: float) -> float:
-    """The logarithm of what the density's kernel is divided by."""
-    if freedom > 1e8:
-        return math.log(scale) + 0.5 * math.log(2.0 * math.pi)
+def _log_scale(freedom: float) -> float:
+    """The logarithm of what the density's kernel is divided by, for a scale of 1."""
+    if freedom > _NEARLY_NORMAL:
+        return 0.5 * math.log(2.0 * math.pi)
     halves = math.lgamma(0.5 * freedom) - math.lgamma(0.5 * (freedom + 1.0))
-    return math.log(scale) + 0.5 * math.log(freedom * math.pi) + halves
+    return 0.5 * math.log(freedom * math.pi) + halves
 
 
 @kernel
 def _density(x: float, centre: float, scale: float, freedom: float, log_scale: float) -> float:
     z = (x - centre) / scale
-    if freedom > 1e8:
-        return math.exp(-0.5 * z * z - log_scale)
-    return math.exp(-0.5 * (freedom + 1.0) * math.log1p(z * z / freedom) - log_scale)
+    if freedom > _NEARLY_NORMAL:
+        return math.exp(-0.5 * z * z - log_scale) / scale
+    return math.exp(-0.5 * (freedom + 1.0) * math.log1p(z * z / freedom) - log_scale) / scale
 
 
 @kernel
-def _merged_points(
-    weights: Floats, centres: Floats, scales: Floats, freedoms: Floats, rivals: NDArray[np.int64]
-) -> Floats:
+def _add_points(
+    centre: float, scale: float, freedom: float, is_half: bool, points: Floats, widths: Floats, n_points: int
+) -> int:
+    """A distribution's own panel ends, and how near to another's end each may lie; returns how many there are now."""
+    reach = _reach(freedom)
+    for i in range(_BREAKS.size):
+        if i > 0 and _BREAKS[i - 1] > reach:
+            break
+        width = _MERGE * scale * (_BREAKS[i] - _BREAKS[i - 1] if i > 0 else _BREAKS[1])
+        for side in (-1.0, 1.0):
+            if is_half and (side < 0.0 or i == 0):
+                width = 0.0 if i == 0 else width  # a cap's density jumps at its centre: that end must stay
+                if side < 0.0:
+                    continue
+            points[n_points] = centre + side * _BREAKS[i] * scale
+            widths[n_points] = width
+            n_points += 1
+    return n_points
+
+
+@kernel
+def _merged_points(draws: Mixtures, rivals: NDArray[np.int64]) -> Floats:
     """The panels' ends: every component's own, but not nearer to each other than a share of their panel."""
-    n_most = 2 * _BREAKS.size * rivals.size * weights.shape[1]
+    n_components = draws.weights.shape[1]
+    n_most = 2 * _BREAKS.size * rivals.size * (n_components + 1)
     points, widths = np.empty(n_most), np.empty(n_most)
     n_points = 0
     for a in rivals:
-        for j in range(weights.shape[1]):
-            if weights[a, j] <= _LEAST_WEIGHT:
-                continue
-            reach = _reach(freedoms[a, j])
-            for i in range(_BREAKS.size):
-                if i > 0 and _BREAKS[i - 1] > reach:
-                    break
-                width = _MERGE * scales[a, j] * (_BREAKS[i] - _BREAKS[i - 1] if i > 0 else _BREAKS[1])
-                for side in (-1.0, 1.0):
-                    points[n_points] = centres[a, j] + side * _BREAKS[i] * scales[a, j]
-                    widths[n_points] = width
-                    n_points += 1
+        for j in range(n_components):
+            if draws.weights[a, j] > _LEAST_WEIGHT:
+                n_points = _add_points(
+                    draws.centres[a, j], draws.scales[a, j], draws.freedoms[a], False, points, widths, n_points
+                )
+        if draws.cap_scales[a] < np.inf:
+            n_points = _add_points(
+                draws.cap_centres[a], draws.cap_scales[a], draws.freedoms[a], True, points, widths, n_points
+            )
     order = np.argsort(points[:n_points])
     merged = np.empty(n_points)
     n_merged = 0
@@ -81,40 +115,24 @@ def _merged_points(
 
 
 @kernel
-def probability_of_best_mixture(
-    weights: Floats,
-    centres: Floats,
-    scales: Floats,
-    freedoms: Floats,
-    available: NDArray[np.bool_],
-    out: Floats,
-) -> None:
-    """P(draw of a is the largest) for independent draws, each from its own mixture, into `out`; sums to 1.
+def probability_of_best_mixture(draws: Mixtures, available: NDArray[np.bool_], out: Floats) -> None:
+    """P(draw of a is the largest) for independent draws, into `out`; sums to 1.
 
-    Arrays are (K, J): action a draws from component j with chance weights[a, j], a Student distribution with that
-    centre, scale > 0 and freedom (infinite: the normal). The integral of `best.probability_of_best`, on panels
-    between the components' break points. Absolute error below 1e-8 (tests compare with adaptive quadrature).
+    The integral of `best.probability_of_best`, on panels between the components' break points. With a cap,
+    1 - F = (1 - F_mixture)(1 - F_cap). Absolute error below 1e-8 (tests compare with scipy's distributions).
     """
-    n_actions, n_components = weights.shape
+    n_components = draws.weights.shape[1]
+    rivals = np.flatnonzero(available)
+    n_rivals = rivals.size
     out[:] = 0.0
-    rivals = np.empty(n_actions, dtype=np.int64)
-    n_rivals = 0
-    for a in range(n_actions):
-        if available[a]:
-            rivals[n_rivals] = a
-            n_rivals += 1
-    rivals = rivals[:n_rivals]
     if n_rivals == 1:
         out[rivals[0]] = 1.0
         return
-    points = _merged_points(weights, centres, scales, freedoms, rivals)
-    log_scales = np.empty((n_rivals, n_components))
-    for r in range(n_rivals):
-        for j in range(n_components):
-            log_scales[r, j] = _log_scale(scales[rivals[r], j], freedoms[rivals[r], j])
-    cumulative = np.zeros(n_rivals)
+    points = _merged_points(draws, rivals)
+    cumulative, uncapped, caps = np.zeros(n_rivals), np.zeros(n_rivals), np.zeros(n_rivals)
     density, below = np.empty((n_rivals, N_NODES)), np.empty((n_rivals, N_NODES))
     above = np.empty(n_rivals + 1)
+    cap_density, cap_below, own_below = np.empty(N_NODES), np.empty(N_NODES), np.empty(N_NODES)
     for panel in range(points.size - 1):
         half = 0.5 * (points[panel + 1] - points[panel])
         if half <= 0.0:
@@ -122,24 +140,36 @@ def probability_of_best_mixture(
         middle = 0.5 * (points[panel + 1] + points[panel])
         for r in range(n_rivals):
             a = rivals[r]
+            freedom = draws.freedoms[a]
+            log_scale = _log_scale(freedom)
             for node in range(N_NODES):
                 x = middle + half * NODES[node]
                 total = 0.0
                 for j in range(n_components):
-                    if weights[a, j] > _LEAST_WEIGHT:
-                        total += weights[a, j] * _density(
-                            x, centres[a, j], scales[a, j], freedoms[a, j], log_scales[r, j]
-                        )
+                    if draws.weights[a, j] > _LEAST_WEIGHT:
+                        single = _density(x, draws.centres[a, j], draws.scales[a, j], freedom, log_scale)
+                        total += draws.weights[a, j] * single
                 density[r, node] = total
+            if draws.cap_scales[a] < np.inf:
+                for node in range(N_NODES):
+                    x = middle + half * NODES[node]
+                    cap_density[node] = 0.0
+                    if x > draws.cap_centres[a]:
+                        single = _density(x, draws.cap_centres[a], draws.cap_scales[a], freedom, log_scale)
+                        cap_density[node] = 2.0 * single
+                uncapped[r] = integrate_panel(half, density[r], uncapped[r], own_below)
+                caps[r] = integrate_panel(half, cap_density, caps[r], cap_below)
+                for node in range(N_NODES):
+                    freely = density[r, node] * (1.0 - cap_below[node])
+                    density[r, node] = freely + cap_density[node] * (1.0 - own_below[node])
         add_panel(half, density, below, above, cumulative, rivals, out)
     total = out.sum()
-    if not total > 0.0:  # so narrow that no number lies between the break points
-        out[:] = 0.0
+    if not total > 0.0:  # so narrow that no number lies between the break points: the draws are the centres
         best = rivals[0]
         for a in rivals:
-            if centres[a, 0] > centres[best, 0]:
+            if draws.centres[a, 0] > draws.centres[best, 0]:
                 best = a
         out[best] = 1.0
         return
-    for a in range(n_actions):
+    for a in range(out.size):
         out[a] /= total

@@ -109,8 +109,8 @@ class MinUCB(CompiledOracle):
     The pooled bound counts the log as plays, the online one does not know it. A log that flatters an action can then
     not hold it in play for longer than users alone would; a log that is right ends the exploration early. A log that
     makes the best action look bad is protected against only by V, forced plays or a conflict test: without them
-    the action is not played, so nothing contradicts the log. No rule gets everything (Cheung and Lyu 2024, theorem 1:
-    without a bound on the bias none can beat UCB on good logs and match it on all bad ones).
+    the action is not played, so nothing contradicts the log. No rule gets everything: without a bound on the bias no
+    policy that gains on good logs is as good as UCB on every bad one (Cheung and Lyu 2024).
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from headstart.checks import check_n_actions, check_number, check_whole
 from headstart.kernels import absorb, implements, kernel, play, probabilities, take_action, update
 from headstart.kernels.best import draw_available
-from headstart.kernels.mixtures import probability_of_best_mixture
+from headstart.kernels.mixtures import Mixtures, probability_of_best_mixture
 from headstart.kernels.moments import absorb_moments, new_moments, pooled_variance, take_moments, update_moments
 from headstart.kernels.random import draw_student, draw_uniform
 from headstart.oracles.compiled import CompiledOracle, Readings
@@ -85,13 +85,15 @@ def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
         out /= n_left
         return
     shape = (n_actions, 1)
-    centres, scales, freedoms = np.zeros(shape), np.ones(shape), np.ones(shape)
+    centres, scales, freedoms = np.zeros(shape), np.ones(shape), np.ones(n_actions)
     for a in range(n_actions):
         if available[a]:
             centres[a, 0] = state.means[a]
             scales[a, 0] = _scale(state, a, variance)
-            freedoms[a, 0] = state.counts[a] + state.pooling
-    probability_of_best_mixture(np.ones(shape), centres, scales, freedoms, available, out)
+            freedoms[a] = state.counts[a] + state.pooling
+    nothing = np.full(n_actions, np.inf)
+    draws = Mixtures(np.ones(shape), centres, scales, freedoms, nothing, nothing)
+    probability_of_best_mixture(draws, available, out)
 
 
 implements(update, ThompsonNormalState)(update_moments)

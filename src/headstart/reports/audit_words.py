@@ -159,10 +159,12 @@ def _balance(audit: Audit) -> Iterator[Section]:
     if not found.columns:
         return
     columns = sorted(found.columns, key=lambda column: -max(column.worst_before, column.worst_after))
+    known = [noise for noise in found.noise if math.isfinite(noise)]
     rows = tuple((column.name, number(column.worst_before, 2), number(column.worst_after, 2)) for column in columns)
     sentence = (
         f"Largest difference between an action's users and everybody, in standard deviations: "
-        f"{number(found.worst_before, 2)} before weighting, {number(found.worst_after, 2)} after. Below 0.1 is good."
+        f"{number(found.worst_before, 2)} before weighting, {number(found.worst_after, 2)} after. Below 0.1 is good; "
+        f"noise alone makes differences of {number(max(known, default=0.0), 2)} (a standard error)."
     )
     yield Section("balance", "Do weighted users look alike?", (sentence,), ("column", "before", "after"), rows)
 

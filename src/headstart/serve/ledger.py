@@ -39,12 +39,12 @@ class Ledger:
         declare(store, config.experiments, self._sources, self.now())
         # The last event folded, of any experiment. What others write while we load is met again after it.
         self.position: int = store.query("SELECT max(sequence) FROM events")[0][0] or 0
+        self._saved: dict[str, int] = {}  # the sequence number of each experiment's last snapshot
         self.folds = {name: self._load(name) for name in config.experiments}
         self.deciders = {name: Decider(fold) for name, fold in self.folds.items()}
         self.broken: dict[str, str] = {}  # experiments whose fold failed, and why
         self.duplicates = dict.fromkeys(config.experiments, 0)
         self._error: tuple[float, str] | None = None
-        self._saved = {name: fold.position for name, fold in self.folds.items()}
         self._looked = self._mended = 0.0
 
     @property
@@ -59,7 +59,7 @@ class Ledger:
 
     def _load(self, name: str) -> Fold:
         fold = Fold(name, self.reader.learnt, self._sources.find)
-        load_fold(fold, self.reader, self.store.query)
+        self._saved[name] = load_fold(fold, self.reader, self.store.query)
         return fold
 
     def run_group(self, asks: list[Ask]) -> list[Any]:
@@ -69,7 +69,7 @@ class Ledger:
             with self.store.writing() as transaction, self.lock:
                 if transaction.head.sequence > self.position:  # another process has written
                     self._catch_up(Reader(transaction.query))
-                turn = Turn(transaction, self.deciders, self.now())
+                turn = Turn(transaction, self.deciders, self.broken, self.now())
                 answers = turn.run(asks)
         except HeadstartError as error:
             self._error = time.monotonic(), str(error)

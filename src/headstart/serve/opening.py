@@ -12,6 +12,7 @@ from headstart.serve import events as kinds
 from headstart.serve.config import ExperimentConfig
 from headstart.serve.events import Event
 from headstart.serve.fold import Fold
+from headstart.serve.policies import build_policy
 from headstart.serve.sources import Source, read_source
 from headstart.serve.store import READ_SNAPSHOT, Reader, Store
 
@@ -59,6 +60,10 @@ class Sources:
 def declare(store: Store, experiments: Mapping[str, ExperimentConfig], sources: Sources, now: int) -> None:
     """Append the configuration and warm start of each experiment that is new or has changed."""
     logs = {name: sources.read(config) for name, config in experiments.items()}
+    for name, config in experiments.items():
+        source = logs[name]
+        if _changes(Reader(store.query), config, source):
+            _check_buildable(config, source)
     with store.writing() as transaction:
         reader = Reader(transaction.query)
         time, first = max(now, transaction.head.time), transaction.head.sequence + 1
@@ -68,6 +73,16 @@ def declare(store: Store, experiments: Mapping[str, ExperimentConfig], sources: 
                 events.append(Event(first + len(events), name, kind, None, time, None, body))
         if events:
             transaction.insert(events)
+
+
+def _check_buildable(config: ExperimentConfig, source: Source | None) -> None:
+    """What cannot be built must not be recorded: every replica would fail on it."""
+    low, high = build_policy(config, source and source.log).outcome_range
+    if config.default_outcome is not None and not low <= config.default_outcome <= high:
+        raise OptionError(
+            f"experiments.{config.name}.default_outcome must be in [{low:g}, {high:g}] for this policy, "
+            f"got {config.default_outcome:g}"
+        )
 
 
 def _changes(reader: Reader, config: ExperimentConfig, source: Source | None) -> list[tuple[str, dict[str, Any]]]:
@@ -91,15 +106,15 @@ def _changes(reader: Reader, config: ExperimentConfig, source: Source | None) ->
     return changes
 
 
-def load_fold(fold: Fold, reader: Reader, query: Any, *, through: int | None = None) -> None:
-    """Fold what the store holds: from the newest snapshot, or from the first event."""
-    newest = reader.last(fold.name, kinds.CONFIGURATION)
-    fold.quiet_until = 0 if newest is None else newest.sequence
+def load_fold(fold: Fold, reader: Reader, query: Any) -> int:
+    """Fold what the store holds from the newest snapshot, whose sequence number is returned, or from nothing (0)."""
+    builds = [reader.last(fold.name, kind) for kind in kinds.BUILDS]
+    fold.quiet_until = max((event.sequence for event in builds if event is not None), default=0)
     rows = query(READ_SNAPSHOT, (fold.name, 2**62))
     if rows:  # one of another format is left alone: the events say the same
         fold.load(rows[0][0])
-    for event in reader.events(fold.position, fold.name):
-        if through is not None and event.sequence > through:
-            break
+    saved = fold.position
+    for event in reader.events(saved, fold.name):
         fold.apply(event)
     fold.policy.warm_up()  # built and loaded now, not at the first user
+    return saved

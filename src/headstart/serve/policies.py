@@ -18,29 +18,35 @@ from headstart.warmstart import WarmStart
 
 def build_policy(config: ExperimentConfig, log: Log | None) -> ServedPolicy:
     """The policy before its first user. The same configuration and log give the same bits."""
-    n_features = len(config.encoding.names)
+    names = config.encoding.names
     if log is None:
-        return ServedPolicy(_guard(config, _build_oracle(config, n_features)), config.encoding, 0)
+        return ServedPolicy(_guard(config, _build_oracle(config, len(names))), config.encoding, 0)
+    # The log's columns are the experiment's, as far as it has them, then those that one only adjusts for.
+    n_shared = sum(name in names for name in log.context_names)
+    n_extra = log.n_features - n_shared
     if config.oracle is None and config.evaluator is None:
-        started = _start(config, log)
-        if started is not None:
-            return ServedPolicy(_guard(config, started), config.encoding, max(log.n_features - n_features, 0))
-    oracle = _build_oracle(config, n_features)
-    evaluator = _build_evaluator(config, log)
-    n_extra = log.n_features - n_features
-    if n_extra < 0 and getattr(oracle, "n_features", 0) > 0:
-        missing = [name for name in config.encoding.names if name not in log.context_names]
-        raise OptionError(f"experiments.{config.name}: the policy decides on {missing[0]!r}, which the log has not")
-    is_same = n_extra == 0
-    policy = WarmStart(
+        from headstart.start import start
+
+        chosen: Any = start(log, decide_on=list(range(n_shared)) or None, rng=_stream(config, "start"))
+    else:
+        chosen = _warm_start(config, log, n_shared)
+    if getattr(chosen, "n_features", 0) > 0 and n_shared < len(names):
+        missing = next(name for name in names if name not in log.context_names)
+        raise OptionError(f"experiments.{config.name}: the policy decides on {missing!r}, which the log has not")
+    return ServedPolicy(_guard(config, chosen), config.encoding, n_extra)
+
+
+def _warm_start(config: ExperimentConfig, log: Log, n_shared: int) -> WarmStart:
+    is_same = log.context_names == config.encoding.names
+    oracle = _build_oracle(config, n_shared)
+    return WarmStart(
         oracle,
-        evaluator,
-        contexts=None if is_same else log.contexts,
+        _build_evaluator(config, log),
+        contexts=None if is_same else log.contexts,  # users bring no whole row: virtual ones are the log's alone
         schedule=config.schedule or "each-round",  # type: ignore[arg-type]
-        decide_on=None if is_same else range(min(n_features, log.n_features)),
+        decide_on=None if is_same else range(n_shared),
         rng=_stream(config, "contexts"),
     )
-    return ServedPolicy(_guard(config, policy), config.encoding, max(n_extra, 0))
 
 
 def _stream(config: ExperimentConfig, part: str) -> np.random.Generator:
@@ -102,11 +108,3 @@ def _as_forest_options(table: Any) -> Any:
     from headstart.forest import ForestOptions
 
     return ForestOptions(**table)
-
-
-def _start(config: ExperimentConfig, log: Log) -> Any:
-    """What `headstart.start(log)` makes of it, which chooses oracle and evaluator by the log itself."""
-    import headstart
-
-    start = getattr(headstart, "start", None)
-    return start(log, rng=_stream(config, "start")) if inspect.isfunction(start) else None

@@ -13,7 +13,7 @@ from headstart.errors import HeadstartError
 from headstart.serve import events as kinds
 from headstart.serve.asks import Ask, CloseAsk, DecideAsk, OutcomeAsk, SteerAsk
 from headstart.serve.deciding import Decider
-from headstart.serve.errors import ConflictError, PolicyFailed
+from headstart.serve.errors import ConflictError, PolicyFailed, StoreUnavailable
 from headstart.serve.events import Body, Event, Receipt, as_decision
 from headstart.serve.store import PAGE, READ_DUE, Found, Known, Transaction
 
@@ -23,9 +23,11 @@ Answer = Any  # a Decision, a Receipt, a number, or the HeadstartError that the 
 class Turn:
     """One turn. `run` answers; `events` are what it appended."""
 
-    def __init__(self, transaction: Transaction, deciders: Mapping[str, Decider], now: int) -> None:
+    def __init__(
+        self, transaction: Transaction, deciders: Mapping[str, Decider], broken: Mapping[str, str], now: int
+    ) -> None:
         self.events: list[Event] = []
-        self._transaction, self._deciders = transaction, deciders
+        self._transaction, self._deciders, self._broken = transaction, deciders, broken
         self._now = max(now, transaction.head.time)
         self._found: Found = {}
 
@@ -57,6 +59,11 @@ class Turn:
             self._transaction.insert(self.events)
         return answers
 
+    def _decider(self, experiment: str) -> Decider:
+        if experiment in self._broken:  # since the ask was queued
+            raise StoreUnavailable(f"experiment {experiment!r} cannot be folded: {self._broken[experiment]}")
+        return self._deciders[experiment]
+
     def _answer(self, method: Callable[[Any], Answer], ask: Ask) -> Answer:
         try:
             return method(ask)
@@ -71,6 +78,7 @@ class Turn:
         event_id: str | None = None,
         decision: Known | None = None,
     ) -> int:
+        """One more event; what it adds to an event id is known to the asks after it."""
         sequence = self._transaction.head.sequence + len(self.events) + 1
         event = Event(sequence, experiment, kind, event_id, self._now, None, body)
         if decision is not None:
@@ -81,7 +89,7 @@ class Turn:
         return sequence
 
     def _decide(self, ask: DecideAsk) -> Answer:
-        decider = self._deciders[ask.experiment]
+        decider = self._decider(ask.experiment)
         if not ask.is_new or (ask.experiment, ask.event_id) in self._found:
             earlier = self._found.get((ask.experiment, ask.event_id), {}).get(kinds.DECISION)
             if earlier is not None:
@@ -103,7 +111,7 @@ class Turn:
 
     def _record(self, ask: OutcomeAsk) -> Answer:
         known = self._found.get((ask.experiment, ask.event_id), {})
-        fold = self._deciders[ask.experiment].fold
+        fold = self._decider(ask.experiment).fold
         assert fold.config is not None
         decision = known.get(kinds.DECISION)
         kind, status = kinds.OUTCOME, "applied"
@@ -133,7 +141,7 @@ class Turn:
 
     def _close(self, ask: CloseAsk) -> Answer:
         """How many windows were closed: at most a page of them, so that a turn stays short."""
-        fold = self._deciders[ask.experiment].fold
+        fold = self._decider(ask.experiment).fold
         assert fold.config is not None
         if not fold.learns_at_close:
             return 0

@@ -25,7 +25,6 @@ from headstart.serve.store import READ_NAMES, READ_SNAPSHOTS, Reader, Store
 
 _MAX_FAULTS = 100  # told one by one; beyond that they are only counted
 _OUTCOMES = (kinds.OUTCOME, kinds.LATE, kinds.DANGLING, kinds.CONFLICTING)
-_BUILDS = (kinds.CONFIGURATION, kinds.WARM_START, kinds.LOG_WITHDRAWN)
 
 
 @dataclass
@@ -83,7 +82,7 @@ class _Walk:
         self._decided: dict[str, tuple[int, int]] = {}  # sequence and time of each decision
         self._reported: dict[tuple[str, str], float] = {}  # by event id and kind
         self._snapshots = dict(store.query(READ_SNAPSHOTS, (name,)))
-        steering = [e for kind in _BUILDS for e in reader.all_of(name, kind)]
+        steering = [e for kind in kinds.BUILDS for e in reader.all_of(name, kind)]
         self._builds = sorted(event.sequence for event in steering)
 
     def run(self) -> None:
@@ -98,7 +97,7 @@ class _Walk:
             except HeadstartError as error:
                 verdict.add(f"event {event.sequence} cannot be folded: {error}")
                 return
-            if event.kind in _BUILDS:
+            if event.kind in kinds.BUILDS:
                 self._find_log(event)
             if event.sequence in self._snapshots:
                 self._check_snapshot(event.sequence)

@@ -13,10 +13,12 @@ from headstart.errors import OptionError
 from headstart.log import Log
 from headstart.oracles.robust_thompson import RobustThompson, check_trust
 from headstart.randomness import RNG, as_generator
+from headstart.start.first_plays import FirstPlays
 from headstart.start.looking import Look, look_at
 from headstart.start.started import Started, check_horizon
 from headstart.trust import Trust, weigh
 
+FIRST_PLAYS = 2
 MOST_ROWS = 100_000  # of a table: a mean of so many is known to a 300th of the outcome's spread
 
 
@@ -50,8 +52,9 @@ def start(
     Notes
     -----
     Context-free: the log's doubly robust means and their standard errors are the prior of Thompson sampling, with a
-    vague component beside it (RobustThompson); a log in conflict with users fades by itself. `start.looking` has the
-    rules for propensities, `trust` those for trust, `start.choosing` those for deciding by context.
+    vague component beside it (RobustThompson), after two plays of each action; a log in conflict with users fades by
+    itself. The bias bounds of `trust` are for reading: the vague component covers biases of any size. `start.looking`
+    has the rules for propensities, `trust` those for trust, `start.choosing` those for deciding by context.
     """
     users = check_horizon(horizon)
     generator = as_generator(rng)
@@ -61,10 +64,13 @@ def start(
     believed = _as_trust(trust, looked)
     reasons += believed.reasons
     if decide_on is None:
-        oracle: Any = RobustThompson(
-            rows.n_actions, believed.applied_to(looked.summary), trust=believed.weights, rng=generator
+        prior = RobustThompson(rows.n_actions, looked.summary, trust=believed.weights, rng=generator)
+        plays = FIRST_PLAYS if (believed.weights < 1.0).any() else 0  # who trusts it wholly need not check
+        oracle: Any = FirstPlays(prior, plays, rng=generator)
+        reasons.append(
+            f"decisions are context-free: {plays} plays of each action, then Thompson sampling from the log's means as "
+            "far as trusted"
         )
-        reasons.append("decisions are context-free, by Thompson sampling from the log's means as far as trusted")
         view = None
     else:
         from headstart.start.choosing import choose

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from headstart.audit import Audit, audit
 from headstart.checks import Available, check_context
 from headstart.errors import OptionError
-from headstart.kernels import implements, play, probabilities, update
+from headstart.kernels import implements, kernel, play, probabilities, update
 from headstart.randomness import RNG
 from headstart.summary import Summary
 from headstart.trust import Trust
@@ -20,8 +20,9 @@ Floats = NDArray[np.float64]
 
 
 class View(NamedTuple):
-    """How an oracle sees a user: a 1, then some columns in standard units."""
+    """How an oracle sees a user: a constant, then some columns in standard units."""
 
+    constant: float
     columns: NDArray[np.int64]  # (m,) of the log's contexts
     centres: Floats  # (m,)
     scales: Floats  # (m,)
@@ -29,39 +30,35 @@ class View(NamedTuple):
 
 class StartedState(NamedTuple):
     oracle: Any
+    constant: float
     columns: NDArray[np.int64]
     centres: Floats
     scales: Floats
     seen: Floats  # (m + 1,) scratch
 
 
+@kernel
 def _see(state: Any, context: Any) -> None:
-    state.seen[0] = 1.0
+    state.seen[0] = state.constant
     for j in range(state.columns.size):
         state.seen[j + 1] = (context[state.columns[j]] - state.centres[j]) / state.scales[j]
 
 
 @implements(play, StartedState)
 def _play(state: Any, context: Any, available: Any) -> Any:
-    state.seen[0] = 1.0
-    for j in range(state.columns.size):
-        state.seen[j + 1] = (context[state.columns[j]] - state.centres[j]) / state.scales[j]
+    _see(state, context)
     return play(state.oracle, state.seen, available)
 
 
 @implements(update, StartedState)
 def _update(state: Any, context: Any, action: Any, outcome: Any) -> None:
-    state.seen[0] = 1.0
-    for j in range(state.columns.size):
-        state.seen[j + 1] = (context[state.columns[j]] - state.centres[j]) / state.scales[j]
+    _see(state, context)
     update(state.oracle, state.seen, action, outcome)
 
 
 @implements(probabilities, StartedState)
 def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
-    state.seen[0] = 1.0
-    for j in range(state.columns.size):
-        state.seen[j + 1] = (context[state.columns[j]] - state.centres[j]) / state.scales[j]
+    _see(state, context)
     probabilities(state.oracle, state.seen, available, out)
 
 
@@ -73,7 +70,7 @@ class Started:
     oracle
         What decides.
     summary, trust
-        What the log says per action, and how far it is believed (its bias bounds are not in the summary's errors).
+        What the log says per action, and how far it is believed.
     explanation
         What was done and why, in words.
     """
@@ -108,9 +105,8 @@ class Started:
 
     @property
     def virtual_plays(self) -> NDArray[np.int64]:
-        """What the log is worth per action as believed: plays with the bias bound in the error, times the trust, (K,)."""
-        sizes = self.trust.applied_to(self.summary).effective_sizes
-        return np.floor(self.trust.weights * sizes).astype(np.int64)
+        """What the log is worth per action as far as it is believed: the effective sizes times the trust, (K,)."""
+        return np.floor(self.trust.weights * self.summary.effective_sizes).astype(np.int64)
 
     @cached_property
     def audit(self) -> Audit:
@@ -166,7 +162,7 @@ class Started:
             chosen = check_context(given, view.columns.size)
         else:
             chosen = check_context(context, self._log.n_features)[view.columns]
-        return np.concatenate([[1.0], (chosen - view.centres) / view.scales])
+        return np.concatenate([[view.constant], (chosen - view.centres) / view.scales])
 
     def __repr__(self) -> str:
         worth = np.round(self.virtual_plays).astype(int).tolist()

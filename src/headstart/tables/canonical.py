@@ -41,10 +41,15 @@ def as_number(column: Any) -> Any:
     if kind.is_float64():
         return column
     if kind.is_boolean():
-        return column.ifelse(1.0, 0.0)
+        return as_indicator(column)
     if is_text(kind):
         return column.cast("string").strip().try_cast("float64")
     return column.cast("float64")
+
+
+def as_indicator(truth: Any) -> Any:
+    """1 where true, else 0; by way of whole numbers, because to PostgreSQL a written 1.0 is a decimal."""
+    return truth.cast("int32").cast("float64")
 
 
 def is_nan(column: Any) -> Any:
@@ -65,7 +70,7 @@ def is_infinite(column: Any) -> Any:
 
 def as_time(column: Any) -> Any:
     """A timestamp, or whatever else has an order: text is parsed, numbers stay."""
-    return column.try_cast("timestamp") if column.type().is_string() else column
+    return column.try_cast("timestamp('UTC')") if column.type().is_string() else column
 
 
 def as_chance(rows: Any, chance_of: Callable[[Any, Hashable], Any], label: Hashable) -> Any:
@@ -73,14 +78,14 @@ def as_chance(rows: Any, chance_of: Callable[[Any, Hashable], Any], label: Hasha
     import ibis
 
     found = chance_of(rows, label)
-    return ibis.literal(0.0) if found is None else found.cast("float64").fill_null(0.0)
+    return ibis.literal(0).cast("float64") if found is None else found.cast("float64").fill_null(0.0)
 
 
 def encode(column: Any, categories: Sequence[Hashable] | None) -> list[Any]:
     """The column itself, or one 0/1 column per category."""
     if categories is None:
         return [as_number(column)]
-    return [(column == category).ifelse(1.0, 0.0) for category in categories]
+    return [as_indicator(column == category) for category in categories]
 
 
 def action_index(column: Any, labels: Sequence[Hashable]) -> Any:

@@ -57,9 +57,9 @@ class Asked:
                 raise OptionError(f"{role} must be the name of a column: a log needs one")
 
     def named(self) -> list[str]:
-        """Every column that the caller named, in whatever role."""
+        """Every column that the caller gave a role."""
         roles = [getattr(self, role) for role in ALIASES]
-        return [name for name in (*roles, *(self.contexts or ()), *self.confounders, *self.where) if name]
+        return [name for name in (*roles, *(self.contexts or ()), *self.confounders) if name]
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def find_roles(
     """
     known = known or {}
     names = list(schema)
-    for name in asked.named():
+    for name in (*asked.named(), *asked.where):
         check_column(name, names)
     taken = set(asked.named()) | {known[role] for role in known if getattr(asked, role) is None}
     columns: dict[str, str] = {}

@@ -44,6 +44,7 @@ def connect(settings: Settings) -> Any:
         threads=settings.threads or min(_MOST_THREADS, os.cpu_count() or 1),
         temp_directory=folder,
     )
+    backend.con.execute("SET TimeZone = 'UTC'")  # the same text is the same time on every machine
     weakref.finalize(backend, shutil.rmtree, folder, ignore_errors=True)
     return backend
 

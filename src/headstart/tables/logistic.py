@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headstart.errors import LogError, OptionError
+from headstart.errors import LogError
 from headstart.tables.statistics import names_of
 
 
@@ -21,9 +21,6 @@ def with_logistic(table: Any, slopes: NDArray[np.float64], intercepts: NDArray[n
     import ibis
 
     n_actions, n_features = slopes.shape
-    present = sum(f"x{j}" in table.columns for j in range(n_features + 1))
-    if present != n_features:
-        raise OptionError(f"the model takes {n_features} context columns, the table has {present} or more")
     shown = [k for k in range(n_actions) if np.isfinite(intercepts[k])]
     if len(shown) < n_actions:
         lost = table.filter(~table.action.isin(shown)).count().to_pyarrow().as_py()

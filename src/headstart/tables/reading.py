@@ -90,10 +90,9 @@ def scan_log(
         try:
             return _scan(opened, asked)
         except Exception as error:
-            if isinstance(error, HeadstartError) or is_ours(error):
+            if isinstance(error, HeadstartError) or is_ours(error) or opened.widen is None:
                 raise
-            if opened.widen is not None:  # a value that the first rows did not lead to expect: look at every row
-                opened = opened.widen()
+        opened = opened.widen()  # a value that the first rows did not lead to expect: look at every row
         try:
             return _scan(opened, asked)
         except Exception as error:

@@ -24,7 +24,6 @@ from headstart.tables.statistics import as_array
 
 _PRIME = 2147483579  # the largest below 2^31 that is 2 modulo 3, so that cubing is one to one
 _ROUNDS = 3
-_GOLDEN = 663608941  # 2^30 divided by the golden ratio: multiples of it modulo 2^29 are far from each other
 _BUCKETS = 256
 _FEW_COPIES = 2.0  # F / n below which the threshold is used; 1 +- 0.09 is what different rows give
 _SURPLUS = 4.0  # rows below the threshold for each row that is wanted
@@ -61,14 +60,14 @@ def copies_of_a_row(rows: Any, n: int) -> float:
     """An estimate of F / n: how often the average row's values occur. `rows` has keys. One pass.
 
     Rows fall into buckets by their key; the squared deviations of the buckets' sizes add up to F (1 - 1 / buckets)
-    in the mean. Counts are whole numbers, so what is decided by them is the same everywhere. By Cauchy and Schwarz
-    there are at least n / (F / n) distinct rows.
+    in the mean. Never below 1, as F / n is not. Counts are whole numbers, so what is decided by them is the same
+    everywhere. By Cauchy and Schwarz there are at least n / (F / n) distinct rows.
     """
     buckets = rows.select(bucket=rows.key % _BUCKETS)
     found = as_array(buckets.group_by("bucket").aggregate(rows=buckets.count()).to_pyarrow()["rows"], np.float64)
     counts = np.zeros(_BUCKETS)
     counts[: found.size] = np.sort(found)  # the order of the groups is nobody's promise
-    return float(np.sum((counts - n / _BUCKETS) ** 2) * _BUCKETS / (_BUCKETS - 1) / n)
+    return max(1.0, float(np.sum((counts - n / _BUCKETS) ** 2) * _BUCKETS / (_BUCKETS - 1) / n))
 
 
 def with_keys(
@@ -76,8 +75,10 @@ def with_keys(
 ) -> tuple[Any, int]:
     """These columns with a key made of those in `keyed_by` and the seed, and the number of rows."""
     n, scales = _look_over(table, keyed_by)
-    words = rng.integers(1, _PRIME, size=2 * _ROUNDS).tolist()
-    return _with_key(table.select(*keyed_by, *others), keyed_by, scales, words), n
+    weights = 2 * rng.integers(1 << 28, 1 << 29, size=len(keyed_by)) + 1
+    words = rng.integers(1, _PRIME, size=2 * _ROUNDS)
+    factors = list(zip(keyed_by, scales, weights.tolist(), strict=True))
+    return _with_key(table.select(*keyed_by, *others), factors, words.tolist()), n
 
 
 def _look_over(table: Any, names: Sequence[str]) -> tuple[int, list[float]]:
@@ -88,17 +89,16 @@ def _look_over(table: Any, names: Sequence[str]) -> tuple[int, list[float]]:
     return int(found["n_rows"][0].as_py()), [float(2.0 ** -np.frexp(top)[1]) for top in tops]
 
 
-def _with_key(table: Any, names: Sequence[str], scales: Sequence[float], words: Sequence[int]) -> Any:
-    """The table with `key`, a number 0..prime-1 made of these columns and of the seed's words.
+def _with_key(table: Any, factors: Sequence[tuple[str, float, int]], words: Sequence[int]) -> Any:
+    """The table with `key`, a number 0..prime-1 made of columns (with their scales and weights) and the seed's words.
 
-    The columns, scaled to [-1, 1], are added up with odd weights below 2^30; the sum's bits become two whole numbers,
-    which cubes modulo a prime mix with the seed (Albrecht et al. 2016, MiMC).
+    The columns, scaled to [-1, 1], are added up with the seed's odd weights below 2^30; the sum's bits become two
+    whole numbers, which cubes modulo a prime mix with the seed's words (Albrecht et al. 2016, MiMC).
     """
     total: Any = 0.0
-    for place, (name, scale) in enumerate(zip(names, scales, strict=True)):
+    for name, scale, weight in factors:
         # Both factors are exact in decimal or with an exponent: no database reads another number than we wrote.
-        weight = float(1 + 2 * (_GOLDEN * (place + 1) % (1 << 29)))
-        total = total + table[name].cast("float64") * scale * weight
+        total = total + table[name].cast("float64") * scale * float(weight)
     rows = table.mutate(mixed=total * 2.0**-10)
     high = rows.mixed.floor().cast("int64")
     rows = rows.mutate(

@@ -23,6 +23,7 @@ from headstart.statistics import ActionSums, ContextSums
 Floats = NDArray[np.float64]
 
 WEIGHTED = ("w", "wy", "wyy", "ww", "wwy", "wwyy", "rarest")
+EXTREMES = ("lowest", "highest", "rarest")
 EVERY = ("n", "y", "yy", "w", "wy", "wyy", "ww", "wwy", "wwyy", "lowest", "highest", "rarest")
 
 
@@ -32,15 +33,10 @@ def sum_actions(table: Any, n_actions: int, fields: Sequence[str] = EVERY) -> Ac
     wanted = [field for field in fields if has_weights or field not in WEIGHTED]
     rows = with_weights(table.select("action", "outcome", *(["propensity"] if has_weights else [])))
     found = _by_action(rows, {field: _ACTION_SUMS[field](rows) for field in wanted}, n_actions)
-    sums = {
-        field: np.full(n_actions, np.nan)
-        if field not in wanted
-        else np.where(np.isnan(found[field]), 0.0, found[field])
-        if field not in ("lowest", "highest", "rarest")
-        else found[field]
-        for field in EVERY
-    }
+    sums = dict.fromkeys(EVERY, np.full(n_actions, np.nan)) | found
     for field in wanted:
+        if field not in EXTREMES:
+            sums[field] = np.nan_to_num(sums[field], posinf=np.inf, neginf=-np.inf)  # no rows: a sum of 0
         if np.isinf(sums[field]).any():
             raise LogError(f"the sum of {field} overflows: outcomes are too large or propensities too small")
     return ActionSums(**sums)

@@ -179,6 +179,12 @@ class LogTable:
                 f"the model must be a LogisticPropensity, got {type(model).__name__}: other models need rows, so "
                 "take a sample(n_rows) and estimate there"
             )
+        known = state.slopes.shape
+        if known != (self.n_actions, self.n_features):
+            raise OptionError(
+                f"the model is of {known[0]} actions and {known[1]} context columns, the table has {self.n_actions} "
+                f"and {self.n_features}"
+            )
         return self._twin(with_logistic(self._table, state.slopes, state.intercepts))
 
     def filter(self, predicate: Any) -> LogTable:

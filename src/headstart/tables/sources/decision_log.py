@@ -1,7 +1,8 @@
 """headstart's own decision log, as the service writes it: JSON lines, Parquet, or a table.
 
-A row: event_id, time, context (named columns, or a list of numbers), action, propensity, probabilities (of every
-action, by label) and outcome, which is missing until it comes.
+A row: event_id, time, context (named columns, or a list of numbers; none if the experiment has no contexts), action,
+propensity, probabilities (of every action, by label) and outcome, which is missing until it comes. Other columns
+(version, is_holdout) are no contexts; `where={"is_holdout": False}` can choose by them.
 """
 
 from __future__ import annotations
@@ -13,8 +14,7 @@ from typing import Any
 from headstart.errors import LogError
 from headstart.tables.sources.opened import Opened, Shape
 
-_COLUMNS = {"event_id", "context", "action", "propensity", "probabilities"}
-_KEPT = ("event_id", "time", "action", "outcome", "propensity", "probabilities")
+_COLUMNS = {"event_id", "action", "propensity", "probabilities"}
 
 
 def arrange(opened: Opened) -> Opened:
@@ -22,7 +22,7 @@ def arrange(opened: Opened) -> Opened:
     table = opened.table
     if "outcome" not in table.columns:
         raise LogError(f"{opened.place}: no decision has an outcome yet")
-    columns = {name: table[name] for name in _KEPT if name in table.columns}
+    columns = {name: table[name] for name in table.columns if name != "context"}
     parts = _parts(table, opened.place)
     contexts = {name if name not in columns else f"context.{name}": part for name, part in parts.items()}
     roles = {"action": "action", "outcome": "outcome", "propensity": "propensity", "id": "event_id"}
@@ -41,6 +41,8 @@ def arrange(opened: Opened) -> Opened:
 
 
 def _parts(table: Any, place: str) -> dict[str, Any]:
+    if "context" not in table.columns:
+        return {}
     column = table["context"]
     kind = column.type()
     if kind.is_struct():
@@ -48,7 +50,7 @@ def _parts(table: Any, place: str) -> dict[str, Any]:
     if kind.is_array() and kind.value_type.is_numeric():
         longest = table.aggregate(n=column.length().max()).to_pyarrow()["n"][0].as_py() or 0
         return {f"x{j}": column[j] for j in range(longest)}
-    if kind.is_json() or kind.is_null():  # no row has one
+    if kind.is_json() or kind.is_null() or kind.is_map():  # no row has one
         return {}
     raise LogError(f"{place}: context must be named columns or a list of numbers, it is {kind}")
 

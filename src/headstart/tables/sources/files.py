@@ -31,7 +31,8 @@ def open_csv(files: Files, settings: Settings, *, delimiter: str | None = None) 
 
     def sniff(n_rows: int) -> dict[str, str]:
         options = f"{_csv_options(mark)}, sample_size={n_rows}, files_to_sniff=-1"
-        return _described(backend, "read_csv", files.paths, options, names)
+        types = _described(backend, "read_csv", files.paths, options, names)
+        return {**types, **dict.fromkeys(_answers(backend, files.paths, mark, types, n_rows), "VARCHAR")}
 
     def scan(types: dict[str, str], paths: Sequence[Path]) -> Any:
         columns = ", ".join(f"{_quoted(name)}: {_quoted(kind)}" for name, kind in types.items())
@@ -45,7 +46,7 @@ def open_jsonl(files: Files, settings: Settings) -> Opened:
     """One JSON object a line (or, in a file called .json, an array of them)."""
     backend = connect(settings)
     layout = "auto" if files.suffix == ".json" else "newline_delimited"
-    options = f"format='{layout}', records=true, map_inference_threshold=-1, maximum_object_size=33554432"
+    options = f"format='{layout}', records=true, map_inference_threshold=-1"
 
     def sniff(n_rows: int) -> dict[str, str]:
         return _described(backend, "read_json", files.paths, f"{options}, sample_size={n_rows}, union_by_name=true")
@@ -123,6 +124,26 @@ def _described(
         name: "JSON" if str(row[1]).strip('"') == "NULL" else str(row[1])
         for name, row in zip(names or [row[0] for row in rows], rows, strict=True)
     }
+
+
+def _answers(
+    backend: Any, paths: Sequence[Path], mark: str, types: dict[str, str], n_rows: int
+) -> list[str]:
+    """Columns of yes and no, y and n: DuckDB takes them for booleans, and the words would be lost."""
+    names = [name for name, kind in types.items() if kind == "BOOLEAN"]
+    if not names:
+        return []
+    columns = ", ".join(f"{_quoted(name)}: 'VARCHAR'" for name in types)
+    options = f"{_csv_options(mark)}, auto_detect=false, columns={{{columns}}}"
+    said = ", ".join(f"bool_and(lower({_identifier(name)}) IN ('true', 'false'))" for name in names)
+    some = "" if n_rows < 0 else f" LIMIT {n_rows}"
+    query = f"SELECT {said} FROM (SELECT * FROM read_csv({_listed(paths)}, {options}){some})"
+    found = backend.con.execute(query).fetchone()
+    return [name for name, is_plain in zip(names, found, strict=True) if not is_plain]
+
+
+def _identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _delimiter(header: str) -> str:

@@ -1,0 +1,123 @@
+"""A league on random worlds that nothing was tuned on: regret of `start` and others relative to a cold Thompson sampler.
+
+Each world is drawn: 2 to 10 actions, gaps, a linear or bent outcome of 1 to 8 contexts, noise (normal, skewed, binary), a
+logging policy that looks at what moves the outcome, 50 to 2,000 rows, propensities given or withheld, 1,000 users. In the
+biased families the log's outcomes of one action are moved by half to two standard deviations: a worse action's up, or the
+best one's down. `python -m benchmarks.league --worlds 200`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import headstart as hs
+from headstart.log import Log
+from headstart.oracles.min_ucb import MinUCB
+from headstart.oracles.thompson_normal import ThompsonNormal
+from headstart.simulate import simulate
+from headstart.start import start
+from headstart.start.looking import estimate_chances
+from headstart.worlds import PotentialOutcomes
+
+USERS, N_TABLE = 1000, 4000
+
+
+def draw_world(rng: np.random.Generator, family: str) -> Any:
+    """A table of potential outcomes with its own logging policy; `family` says what is done to its log."""
+    k, d, n_log = int(rng.integers(2, 11)), int(rng.integers(1, 9)), int(np.exp(rng.uniform(np.log(50), np.log(2000))))
+    contexts = rng.standard_normal((N_TABLE, d)) if rng.random() < 0.5 else rng.uniform(-1.7, 1.7, (N_TABLE, d))
+    common, own = rng.standard_normal(d), rng.standard_normal((k, d)) * rng.uniform(0, 1)
+    slopes = (common + own) / np.sqrt(d) * rng.uniform(0, 1.5)
+    signal = contexts @ slopes.T
+    if rng.random() < 0.5:
+        signal = signal + 0.3 * (signal**2 - (signal**2).mean(axis=0))
+    levels = rng.standard_normal(k) * rng.uniform(0.1, 0.5)
+    kind = ("normal", "skewed", "binary")[int(rng.integers(3))]
+    if kind == "binary":
+        chances = 1.0 / (1.0 + np.exp(-(signal + 3.0 * levels + rng.uniform(-2, 1))))
+        outcomes = (rng.random((N_TABLE, k)) < chances).astype(float)
+    else:
+        noise = rng.standard_normal((N_TABLE, k)) if kind == "normal" else rng.exponential(1, (N_TABLE, k)) - 1
+        outcomes = signal + levels + noise
+    pull = contexts @ (rng.standard_normal((k, d)) + slopes * np.sqrt(d)).T / np.sqrt(d)
+    scores = pull * rng.uniform(0.0, 1.5)
+    policy = np.exp(scores - scores.max(axis=1, keepdims=True))
+    policy /= policy.sum(axis=1, keepdims=True)
+    policy = 0.95 * policy + 0.05 / k
+    world = PotentialOutcomes(outcomes, contexts, policy, n_log=n_log)
+    means = outcomes.mean(axis=0)
+    best = int(np.argmax(means))
+    if family == "inflated":
+        worse = [a for a in range(k) if a != best]
+        move = (int(rng.choice(worse)), float(rng.uniform(0.5, 2.0) * outcomes.std()))
+    elif family == "deflated":
+        move = (best, -float(rng.uniform(0.5, 2.0) * outcomes.std()))
+    else:
+        move = (0, 0.0)
+    return _Told(world, move, is_withheld=family == "withheld")
+
+
+class _Told:
+    """A world whose log lies about one action, or lacks its propensities."""
+
+    def __init__(self, world: PotentialOutcomes, move: tuple[int, float], *, is_withheld: bool) -> None:
+        self._world, self._move, self._is_withheld = world, move, is_withheld
+
+    def draw(self, rng: np.random.Generator) -> Any:
+        drawn = self._world.draw(rng)
+        log, (action, by) = drawn.log, self._move
+        outcomes = log.outcomes + np.where(log.actions == action, by, 0.0)
+        propensities = None if self._is_withheld else log.propensity_matrix
+        drawn.log = Log(log.actions, outcomes, log.contexts, propensities, n_actions=log.n_actions)
+        return drawn
+
+
+def _usable(log: Log) -> Log:
+    return log if log.has_propensities else estimate_chances(log)
+
+
+def _pooled(log: Log, rng: Any) -> Any:
+    """Doubly robust virtual plays for a Thompson sampler of unknown variance: full trust."""
+    return hs.WarmStart(ThompsonNormal(log.n_actions, rng=rng), hs.DoublyRobust(_usable(log)), schedule="batch", rng=rng)
+
+
+SYSTEMS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "cold Thompson": lambda world, log, rng: ThompsonNormal(world.n_actions, rng=rng),
+    "start": lambda world, log, rng: start(log, horizon=USERS, rng=rng),
+    "start, full trust": lambda world, log, rng: start(log, horizon=USERS, trust=1.0, rng=rng),
+    "cold UCB": lambda world, log, rng: hs.UCB(world.n_actions),
+    "IPSW + UCB": lambda world, log, rng: hs.WarmStart(hs.UCB(world.n_actions), hs.IPSWeighting(_usable(log)), rng=rng),
+    "IPSW + Thompson": lambda world, log, rng: hs.WarmStart(
+        hs.ThompsonGaussian(world.n_actions, scale=0.5, rng=rng), hs.IPSWeighting(_usable(log)), rng=rng
+    ),
+    "DR + ThompsonNormal": lambda world, log, rng: _pooled(log, rng),
+    "DR + MinUCB": lambda world, log, rng: MinUCB(world.n_actions, hs.DoublyRobust(_usable(log)).summary()),
+}
+FAMILIES = ("given", "withheld", "inflated", "deflated")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--worlds", type=int, default=100, help="worlds of each family")
+    parser.add_argument("--seed", type=int, default=2026)
+    options = parser.parse_args()
+    for family in FAMILIES:
+        regrets: dict[str, list[float]] = {name: [] for name in SYSTEMS}
+        for i in range(options.worlds):
+            world = draw_world(np.random.default_rng([options.seed, FAMILIES.index(family), i]), family)
+            for name, curve in simulate(world, SYSTEMS, rounds=USERS, runs=2, seed=i).items():
+                regrets[name].append(curve.regrets[:, -1].mean())
+        cold = np.array(regrets["cold Thompson"])
+        print(f"\n{family}: regret over that of a cold Thompson sampler ({cold.mean():.1f}), {options.worlds} worlds")
+        for name, values in regrets.items():
+            mean = np.mean(values) / cold.mean()
+            error = np.std(np.array(values) - mean * cold, ddof=1) / np.sqrt(len(values)) / cold.mean()
+            print(f"  {name:22s} {mean:6.2f} ± {error:.2f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

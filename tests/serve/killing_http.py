@@ -1,0 +1,96 @@
+"""SIGKILL of `headstart serve` while clients ask it over HTTP: what was answered is in the store, once."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import random
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from tests.serve.killing import N_THREADS, Tally, look
+
+CONFIG = """
+store = "{address}"
+
+[experiments.now]
+actions = ["a", "b", "c"]
+oracle = "ThompsonBeta"
+seed = 3
+
+[experiments.later]
+actions = ["a", "b", "c"]
+oracle = "UCB"
+seed = 3
+outcome_window = 0.05
+default_outcome = 0.0
+"""
+
+
+def run_http_kills(folder: Path, address: str, runs: int, seed: int, longest: float = 0.5) -> Tally:
+    """Kill `runs` servers on one store, which is looked at after each."""
+    config = folder / "kill.toml"
+    config.write_text(CONFIG.format(address=address))
+    rng, tally, acknowledged = random.Random(seed), Tally(), {}
+    for run in range(runs):
+        _kill_one(config, run, rng.uniform(0.01, longest), acknowledged)
+        tally.runs += 1
+        tally.faults += look(address, acknowledged, tally)
+    tally.acknowledged = len(acknowledged)
+    return tally
+
+
+def _kill_one(config: Path, run: int, seconds: float, acknowledged: dict[tuple[str, str, str], Any]) -> None:
+    command = [sys.executable, "-u", "-m", "headstart.cli", "serve", str(config), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        assert process.stdout is not None
+        found = None
+        while found is None:  # the address may be broken over lines
+            line = process.stdout.readline()
+            assert line, "the server did not start"
+            found = re.search(rb"http://127\.0\.0\.1:(\d+)", line)
+        port = int(found[1])
+        threads = [
+            threading.Thread(target=_ask, args=(port, run, thread, acknowledged)) for thread in range(N_THREADS)
+        ]
+        for thread in threads:
+            thread.start()
+        time.sleep(seconds)
+        process.send_signal(signal.SIGKILL)
+        for thread in threads:
+            thread.join()
+        process.stdout.read()
+
+
+def _ask(port: int, run: int, thread: int, acknowledged: dict[tuple[str, str, str], Any]) -> None:
+    """Decide and report until the connection breaks."""
+    rng = random.Random(f"{run}-{thread}")
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+
+    def post(path: str, body: dict[str, Any]) -> Any:
+        connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
+        response = connection.getresponse()
+        answer = json.loads(response.read())
+        assert response.status == 200, answer
+        return answer
+
+    try:
+        for i in range(10**9):
+            experiment, event_id = rng.choice(("now", "later")), f"h{run}-{thread}-{i}"
+            decision = post(f"/v1/{experiment}/decide", {"event_id": event_id})
+            acknowledged[experiment, "decision", event_id] = decision["action"]
+            if rng.random() < 0.8:
+                value = float(rng.random() < 0.3)
+                receipt = post(f"/v1/{experiment}/outcome", {"event_id": event_id, "outcome": value})
+                if receipt["status"] in ("applied", "waiting", "duplicate"):
+                    acknowledged[experiment, "outcome", event_id] = value
+    except (OSError, http.client.HTTPException):
+        return
+    finally:
+        connection.close()

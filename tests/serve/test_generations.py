@@ -1,0 +1,73 @@
+"""The closed loop: what the service recorded is the next generation's log."""
+
+import random
+
+import httpx
+
+from headstart.audit import audit
+from headstart.serve.demo import send_users
+from headstart.tables import read_log
+from tests.serve.http import served
+
+RATES = {"young": (0.2, 0.5), "old": (0.3, 0.2)}
+ACTIONS = ["banner", "letter"]
+
+
+def _send(client: httpx.Client, n_users: int, source: random.Random) -> None:
+    for _ in range(n_users // 50):
+        ages = [source.choice(("young", "old")) for _ in range(50)]
+        asks = {"decisions": [{"context": {"age": age}} for age in ages]}
+        decisions = client.post("/v1/ads/decide/batch", json=asks).json()["decisions"]
+        outcomes = [
+            {
+                "event_id": decision["event_id"],
+                "outcome": float(source.random() < RATES[age][ACTIONS.index(decision["action"])]),
+            }
+            for age, decision in zip(ages, decisions, strict=True)
+        ]
+        client.post("/v1/ads/outcome/batch", json={"outcomes": outcomes})
+
+
+def test_three_generations_each_start_from_the_log_of_the_one_before(tmp_path):
+    """The audit passes each log, the exported formats agree, and the third generation knows the better action.
+
+    Over users half young, half old, the letter has 0.35 and the banner 0.25: with 2,000 users a generation, IPS means
+    have standard errors of about 0.015 to 0.04.
+    """
+    source = random.Random(3)
+    log = None
+    for generation in range(3):
+        experiment = {
+            "actions": ACTIONS,
+            "contexts": {"age": ["young", "old"]},
+            "epsilon": 0.2,
+            **({} if log is None else {"log": {"path": str(log)}}),
+        }
+        with served(tmp_path / f"{generation}.sqlite", {"ads": experiment}) as client:
+            _send(client, 2_000, source)
+            for format in ("jsonl", "parquet", "dsjson"):
+                path = tmp_path / f"{generation}.{format}"
+                path.write_bytes(client.get("/v1/ads/log", params={"format": format}).content)
+            report = client.get("/v1/ads/report").json()
+        assert report["checks"]["p"] > 1e-4
+        log = tmp_path / f"{generation}.jsonl"
+        rows = read_log(str(log))
+        assert len(rows) == 2_000
+        assert rows.has_propensities
+        again = read_log(str(tmp_path / f"{generation}.parquet"))
+        assert sorted(rows.propensities) == sorted(again.propensities)
+        assert rows.outcomes.sum() == again.outcomes.sum()
+        assert audit(rows).verdict.decision != "do not use it"
+    means = {action["name"]: action["mean"] for action in report["actions"]}
+    assert means["letter"] > means["banner"]
+    assert report["actions"][1]["shown"] > 1_000
+
+
+def test_the_demo_s_users_come_through_http(tmp_path):
+    from headstart.serve.demo import serve_introduction
+
+    with serve_introduction(tmp_path, seed=7) as address:
+        state = send_users(address, 200, seed=1, progress=lambda n: None)
+        assert state["decisions"] == state["outcomes"] == 200
+        assert state["log"]["rows"] == 400
+        assert "<h1>ads</h1>" in httpx.get(f"{address}/experiments/ads").text

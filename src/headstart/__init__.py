@@ -1,6 +1,8 @@
 """headstart: a bandit that starts with what the log already knows."""
 
-from headstart import bounds, errors, features, relatives, testing, worlds
+from headstart import bounds, errors, features, ope, relatives, testing, worlds
+from headstart.audit import Audit, audit
+from headstart.compare import Comparison, compare
 from headstart.conflict import ConflictWatch, Guarded
 from headstart.evaluators import (
     BalancedWeighting,
@@ -41,8 +43,18 @@ from headstart.oracles import (
     UCBNormal,
     UCBTuned,
 )
-from headstart.propensity import LogisticPropensity, TrimmingWarning, estimate_propensities
+from headstart.propensity import (
+    LogisticPropensity,
+    OverlapWarning,
+    TrimmingWarning,
+    calibration,
+    estimate_propensities,
+)
 from headstart.simulate import Curve, simulate
+from headstart.start import Started, start
+from headstart.summary import Summary
+from headstart.tables import LogTable, Reading, read_log, scan_log
+from headstart.trust import Trust, suggest_trust
 from headstart.warmstart import Evaluator, Oracle, WarmStart
 
 __version__ = "0.1.0"
@@ -51,7 +63,9 @@ __all__ = [
     "KLUCB",
     "UCB",
     "ABTest",
+    "Audit",
     "BalancedWeighting",
+    "Comparison",
     "ConflictWatch",
     "Curve",
     "DiscountedThompson",
@@ -73,6 +87,7 @@ __all__ = [
     "LinUCB",
     "LinearModel",
     "Log",
+    "LogTable",
     "LogisticPropensity",
     "MinLinUCB",
     "MinUCB",
@@ -80,24 +95,37 @@ __all__ = [
     "OfflineOnly",
     "Oracle",
     "OutcomeModel",
+    "OverlapWarning",
     "PropensityMatching",
+    "Reading",
     "Readings",
     "RobustThompson",
     "SlidingWindowUCB",
+    "Started",
     "StochasticDelayedBandit",
+    "Summary",
     "ThompsonBeta",
     "ThompsonGaussian",
     "ThompsonNormal",
     "TrimmingWarning",
+    "Trust",
     "UCBNormal",
     "UCBTuned",
     "WarmStart",
+    "audit",
     "bounds",
+    "calibration",
+    "compare",
     "errors",
     "estimate_propensities",
     "features",
+    "ope",
+    "read_log",
     "relatives",
+    "scan_log",
     "simulate",
+    "start",
+    "suggest_trust",
     "testing",
     "worlds",
 ]

@@ -263,3 +263,46 @@ def test_intervals_cover(kind: str):
     4.4 of them are 0.068 (one false alarm in 100,000).
     """
     assert 0.93 - 0.068 < coverage(kind, 200) <= 1.0
+
+
+# --- tables
+
+
+class Table:
+    """A log behind the door of a table: sums and samples, no rows."""
+
+    def __init__(self, log: hs.Log) -> None:
+        self._log = log
+        self.n_actions, self.n_features, self.context_names = log.n_actions, log.n_features, log.context_names
+        self.has_propensities = True
+        self.outcome_range = float(log.outcomes.min()), float(log.outcomes.max())
+
+    def __len__(self) -> int:
+        return len(self._log)
+
+    def __getattr__(self, name: str):
+        if name in ("action_sums", "context_sums", "sample"):
+            return getattr(self._log, name)
+        raise AttributeError(name)
+
+
+def test_a_table_s_means_are_those_of_all_its_rows(monkeypatch: pytest.MonkeyPatch):
+    """The sample gives lines and errors; the means are corrected by all rows. 20,000 rows, 4,000 of them looked at, with
+    propensities from 0.2 to 0.8: errors are known to 1 / sqrt(2 x 2,000) = 1.6 %, 5 of that; and with lines of noise
+    sqrt(4 / 4,000) of the outcome's the two means differ by a small part of the error of 20,000 rows.
+    """
+    rng = np.random.default_rng(3)
+    contexts = rng.standard_normal((20_000, 3))
+    chances = 0.2 + 0.6 / (1 + np.exp(-contexts[:, 0]))
+    actions = (rng.random(20_000) < chances).astype(int)
+    outcomes = contexts @ [1.0, 0.5, 0.0] + actions + rng.standard_normal(20_000)
+    log = hs.Log(actions, outcomes, contexts, np.where(actions == 1, chances, 1 - chances), n_actions=3)
+    whole = hs.DoublyRobust(log)
+    np.testing.assert_array_equal(hs.DoublyRobust(Table(log)).means, whole.means)  # few enough to look at all
+    monkeypatch.setattr("headstart.evaluators.doubly_robust.SAMPLE_ROWS", 4000)
+    table = hs.DoublyRobust(Table(log))
+    np.testing.assert_allclose(table.standard_errors[:2], whole.standard_errors[:2], rtol=0.08)
+    assert (np.abs(table.means - whole.means)[:2] < 0.2 * whole.standard_errors[:2]).all()
+    assert np.isnan(table.means[2])
+    with pytest.raises(OptionError, match="take rows first"):
+        hs.DoublyRobust(Table(log), population=log)

@@ -17,7 +17,8 @@ SYNC_ERROR = 10 | (4 << 8)  # SQLITE_IOERR_FSYNC
 
 _WRITE = CFUNCTYPE(c_int, c_void_p, c_void_p, c_int, c_int64)
 _SYNC = CFUNCTYPE(c_int, c_void_p, c_int)
-_OPEN = CFUNCTYPE(c_int, c_void_p, c_char_p, c_void_p, c_int, POINTER(c_int))
+# The name as an address: SQLite keeps the pointer, and a bytes object made of it would be gone after the call.
+_OPEN = CFUNCTYPE(c_int, c_void_p, c_void_p, c_void_p, c_int, POINTER(c_int))
 
 
 class _Methods(Structure):
@@ -95,7 +96,7 @@ class FailingDisk:
             self.n_failed += fails
             return fails
 
-    def _on_open(self, vfs: int, name: bytes, file: int, flags: int, out_flags: object) -> int:
+    def _on_open(self, vfs: int, name: int | None, file: int, flags: int, out_flags: object) -> int:
         code = self._open_default(cast(self._default, c_void_p), name, file, flags, out_flags)
         opened = cast(file, POINTER(_File)).contents
         if code == 0 and opened.methods:

@@ -71,7 +71,6 @@ def export(
         from headstart.serve.store import Reader
 
         fold = read_fold(opened, experiment)
-        assert fold.config is not None
         rows = export_rows(Reader(opened.query), fold)
         with file.open("wb") as stream:
             if format == "parquet":

@@ -2,13 +2,7 @@
 
 For each shuffle the log is cut in two; policies start from the first part and live through the second (`replaying`).
 All policies of a shuffle meet the same parts, the same order and the same draws, so that differences are paired.
-
-The noise of a mean over shuffles has two sources: another shuffle of the same rows (variance W, seen between the
-shuffles) and other rows (variance D, which no shuffle shows). So S more logs are made by drawing rows with replacement
-(bootstrap) and each is gone through in 3 shuffles: the variance of their means estimates D + W / 3, that within them
-W. The mean of the log's own S shuffles then has variance D + W / S. It is never taken smaller than the sum over rows of
-squared influences, an influence being what a row contributed to the mean over all shuffles, centred: that part of it
-is known precisely, but knows nothing of what the row taught the policy.
+How sure the means are is the subject of `noise`.
 """
 
 from __future__ import annotations
@@ -23,23 +17,23 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from headstart.checks import check_number, check_whole
-from headstart.compare.policies import COLD, MakePolicy, add_references, default_policies
+from headstart.compare.noise import REPEATS, Tally, standard_error
+from headstart.compare.policies import COLD, MakePolicy, choose_policies
 from headstart.compare.replaying import ROBUST, Acceptance, Life, choose_acceptance, live
 from headstart.compare.result import Comparison, Difference, Earning
 from headstart.errors import OptionError
 from headstart.log import Log
-from headstart.ope import Floats, predict_from
+from headstart.ope import predict_from
 from headstart.propensity import estimate_propensities
 
 MOST_ROWS = 200_000  # of a table
 _MOST_CHECKPOINTS = 100
-_REPEATS = 3  # shuffles of each bootstrap log
 Split = Literal["random", "time"]
 
 
 def compare(
     log: Any,
-    policies: Mapping[str, MakePolicy] | None = None,
+    policies: Mapping[str, MakePolicy] | Sequence[str] | None = None,
     *,
     shuffles: int = 20,
     rounds: int | None = None,
@@ -59,8 +53,8 @@ def compare(
         A Log, or a table, of which at most 200,000 rows are drawn. Without propensities they are estimated from its
         contexts, and `notes` say so.
     policies
-        By name: a function (log, rng) -> policy, called for each run with the part to start from; by default
-        `default_policies`. "cold" and "naive" are added if they are not among them.
+        By name: a function (log, rng) -> policy, called for each run with the part to start from; or names of
+        `default_policies`, which are all taken by default. "cold" and "naive" are added if they are not among them.
     shuffles
         Ways of cutting and ordering the rows; three times as many bootstrap runs are made for the intervals.
     rounds
@@ -90,17 +84,17 @@ def compare(
     n_log = round(check_number("share", share, 0.0, 1.0) * len(rows))
     if not 2 <= n_log <= len(rows) - 2:
         raise OptionError(f"share must leave at least two rows on both sides, got {share} of {len(rows)}")
-    chosen = default_policies(rows, decide_on) if policies is None else add_references(policies, rows)
+    chosen = choose_policies(policies, rows, decide_on)
     acceptance = choose_acceptance(rows, len(rows) - n_log, rounds)
     checkpoints = np.unique(np.linspace(0, acceptance.n_rounds, _MOST_CHECKPOINTS + 1).astype(np.int64)[1:])
-    tallies = {name: _Tally(len(rows), shuffles, checkpoints) for name in chosen}
-    is_by_time = split == "time"
+    tallies = {name: Tally(len(rows), shuffles, checkpoints) for name in chosen}
+    runs, is_by_time = (1 + REPEATS) * shuffles, split == "time"
 
     def run_one(run: int) -> dict[str, tuple[Life, float]]:
         for_rows, for_policy, for_draws = np.random.SeedSequence(seed, spawn_key=(run,)).spawn(3)
         drawn = None
         if run >= shuffles:
-            of_log = np.random.SeedSequence(seed, spawn_key=(4 * shuffles + (run - shuffles) // _REPEATS,))
+            of_log = np.random.SeedSequence(seed, spawn_key=(runs + (run - shuffles) // REPEATS,))
             drawn = np.random.default_rng(of_log)
         part, order = _deal(len(rows), n_log, is_by_time, drawn, np.random.default_rng(for_rows))
         start = rows.take(part)
@@ -116,13 +110,17 @@ def compare(
                 progress(1)
         return lives
 
-    _run_in_order(run_one, (1 + _REPEATS) * shuffles, n_jobs, lambda run, lives: _add(tallies, run, lives, rows.outcomes))
+    def take(run: int, lives: dict[str, tuple[Life, float]]) -> None:
+        for name, (life, seconds) in lives.items():
+            tallies[name].add(run, life, rows.outcomes, seconds)
+
+    _run_in_order(run_one, runs, n_jobs, take)
     return _conclude(tallies, acceptance, checkpoints, level, notes, (n_log, len(rows) - n_log, split))
 
 
 def count_steps(n_policies: int, shuffles: int) -> int:
     """How often `progress` will be called."""
-    return (1 + _REPEATS) * shuffles * n_policies
+    return (1 + REPEATS) * shuffles * n_policies
 
 
 def _as_rows(log: Any, split: str, seed: int) -> tuple[Log, list[str]]:
@@ -130,9 +128,11 @@ def _as_rows(log: Any, split: str, seed: int) -> tuple[Log, list[str]]:
     if isinstance(log, Log):
         rows = log
     else:
-        if split == "time" and len(log) > MOST_ROWS:
-            raise OptionError(f"split='time' needs all rows in their order: at most {MOST_ROWS:,}, got {len(log):,}")
-        rows = log.to_log() if len(log) <= MOST_ROWS else log.sample(MOST_ROWS, rng=seed)
+        if split == "time":
+            raise OptionError("split='time' needs rows in their order, which a table has not: use read_log")
+        rows = log.sample(MOST_ROWS, rng=seed)
+        # A database hands over the same rows in any order; sorted, the same set of rows gives the same shuffles.
+        rows = rows.take(np.lexsort((*rows.contexts.T[::-1], rows.outcomes, rows.actions)))
         if len(rows) < len(log):
             notes.append(f"{len(rows):,} of {len(log):,} rows were drawn by lot")
     if not rows.has_propensities:
@@ -175,56 +175,8 @@ def _run_in_order(
                 raise
 
 
-class _Tally:
-    """What the runs of one policy add up to."""
-
-    def __init__(self, n_rows: int, shuffles: int, checkpoints: NDArray[np.int64]) -> None:
-        self.shuffles, self._checkpoints = shuffles, checkpoints
-        self.means = np.empty((1 + _REPEATS) * shuffles)
-        self.accepted = np.empty(self.means.size)
-        self.curves = np.empty((shuffles, checkpoints.size))
-        self._weights, self._worths = np.zeros(n_rows), np.zeros(n_rows)
-        self.seconds = 0.0
-
-    def add(self, run: int, life: Life, outcomes: Floats, seconds: float) -> None:
-        curve = life.curve(outcomes)
-        self.means[run], self.accepted[run] = curve[-1], curve.size
-        self.seconds += seconds
-        if run >= self.shuffles:
-            return
-        self.curves[run] = curve[np.minimum(self._checkpoints, curve.size) - 1]
-        rows, terms = life.contributions(outcomes)  # no row comes twice in a shuffle
-        self._weights[rows] += 1.0 / (rows.size * self.shuffles)
-        self._worths[rows] += terms / (rows.size * self.shuffles)
-
-    @property
-    def mean(self) -> float:
-        return float(self.means[: self.shuffles].mean())
-
-    def influences(self) -> Floats:
-        """What each row moved the mean by, (n,)."""
-        influences: Floats = self._worths - self.mean * self._weights
-        return influences
-
-
-def _add(
-    tallies: dict[str, _Tally], run: int, lives: dict[str, tuple[Life, float]], outcomes: Floats
-) -> None:
-    for name, (life, seconds) in lives.items():
-        tallies[name].add(run, life, outcomes, seconds)
-
-
-def _standard_error(means: Floats, influences: Floats, shuffles: int) -> float:
-    """Of the mean over shuffles: means of the log's own shuffles first, those of the bootstrap logs after them."""
-    own, others = means[:shuffles], means[shuffles:].reshape(shuffles, _REPEATS)
-    within = ((own - own.mean()) ** 2).sum() + ((others - others.mean(axis=1, keepdims=True)) ** 2).sum()
-    of_shuffle = within / (shuffles - 1 + shuffles * (_REPEATS - 1))  # W
-    of_rows = max(others.mean(axis=1).var(ddof=1) - of_shuffle / _REPEATS, 0.0)  # D
-    return float(np.sqrt(max(of_rows + of_shuffle / shuffles, float((influences**2).sum()))))
-
-
 def _conclude(
-    tallies: dict[str, _Tally],
+    tallies: dict[str, Tally],
     acceptance: Acceptance,
     checkpoints: NDArray[np.int64],
     level: float,
@@ -242,7 +194,7 @@ def _conclude(
     earnings = []
     for name in ranked:
         tally = tallies[name]
-        error = _standard_error(tally.means, tally.influences(), shuffles)
+        error = standard_error(tally.means, tally.influences(), shuffles)
         half = half_width(error, 1)
         earnings.append(
             Earning(
@@ -265,7 +217,7 @@ def _conclude(
             if name == other:
                 continue
             tally = tallies[name]
-            error = _standard_error(tally.means - base.means, tally.influences() - base.influences(), shuffles)
+            error = standard_error(tally.means - base.means, tally.influences() - base.influences(), shuffles)
             value, half = tally.mean - base.mean, half_width(error, len(ranked) - 1)
             found.append(Difference(name, other, value, error, value - half, value + half))
         return tuple(found)

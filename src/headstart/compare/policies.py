@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from headstart.errors import OptionError
 from headstart.evaluators import DoublyRobust, HistoricalAverage, IPSWeighting, LinearModel, NoLog
 from headstart.features import FeatureTable
 from headstart.log import Log
@@ -17,6 +18,11 @@ MakePolicy = Callable[[Log, np.random.Generator], Any]
 """(the log to start from, a generator) -> a policy: an oracle, a WarmStart, anything that plays and updates."""
 
 COLD, NAIVE = "cold", "naive"
+CONTEXT_FREE = (
+    *(COLD, NAIVE, "thompson + ips", "thompson + doubly robust"),
+    *("ucb cold", "ucb + ips", "ucb + doubly robust"),
+)
+CONTEXTUAL = ("linucb cold", "linucb + linear model")
 
 
 def default_policies(log: Log, decide_on: Sequence[str | int] | None = None) -> dict[str, MakePolicy]:
@@ -34,21 +40,25 @@ def default_policies(log: Log, decide_on: Sequence[str | int] | None = None) -> 
         Where there are contexts to decide on: a linear model per action with an intercept, columns scaled by their
         spread; started from a ridge regression of the log.
     """
-    columns = _columns(log, decide_on)
-    policies = {**reference_policies(log)}
-    policies["thompson + ips"] = _warm(_thompson(log), lambda part, rng: IPSWeighting(part))
-    policies["thompson + doubly robust"] = _warm(_thompson(log), lambda part, rng: DoublyRobust(part))
     spread = float(log.outcomes.std()) or 1.0
+    thompson = _thompson(log)
 
     def ucb(part: Log, rng: np.random.Generator) -> Any:
         return UCB(part.n_actions, beta=spread)
 
-    policies["ucb cold"] = ucb
-    policies["ucb + ips"] = _warm(ucb, lambda part, rng: IPSWeighting(part))
-    policies["ucb + doubly robust"] = _warm(ucb, lambda part, rng: DoublyRobust(part))
+    def ips(part: Log, rng: np.random.Generator) -> Any:
+        return IPSWeighting(part)
+
+    def robust(part: Log, rng: np.random.Generator) -> Any:
+        return DoublyRobust(part)
+
+    free = (*reference_policies(log).values(), _warm(thompson, ips), _warm(thompson, robust))
+    free += (ucb, _warm(ucb, ips), _warm(ucb, robust))
+    policies = dict(zip(CONTEXT_FREE, free, strict=True))
+    columns = _columns(log, decide_on)
     if columns:
-        policies["linucb cold"] = _linear(log, columns, is_warm=False)
-        policies["linucb + linear model"] = _linear(log, columns, is_warm=True)
+        cold, warm = (_linear(log, columns, is_warm=is_warm) for is_warm in (False, True))
+        policies.update(zip(CONTEXTUAL, (cold, warm), strict=True))
     return policies
 
 
@@ -75,6 +85,9 @@ def _columns(log: Log, decide_on: Sequence[str | int] | None) -> list[int]:
     if decide_on is None:
         return list(range(log.n_features))
     names = list(log.context_names)
+    for column in decide_on:
+        if column not in (names if isinstance(column, str) else range(log.n_features)):
+            raise OptionError(f"decide_on names {column!r}, which is not a column of the log: {', '.join(names)}")
     return [names.index(column) if isinstance(column, str) else int(column) for column in decide_on]
 
 
@@ -99,6 +112,16 @@ def _scaled(n_actions: int, weights: Any) -> FeatureTable:
     return FeatureTable(n_actions, d, [list(range(d + 1))], [[*weights, 1.0]], is_disjoint=True)
 
 
-def add_references(policies: Mapping[str, MakePolicy], log: Log) -> dict[str, MakePolicy]:
-    """The policies with cold and naive first, unless they are among them."""
-    return {**reference_policies(log), **policies}
+def choose_policies(
+    asked: Mapping[str, MakePolicy] | Sequence[str] | None, log: Log, decide_on: Sequence[str | int] | None
+) -> dict[str, MakePolicy]:
+    """The policies asked for, by name or as functions, with cold and naive first."""
+    if isinstance(asked, Mapping):
+        return {**reference_policies(log), **asked}
+    known = default_policies(log, decide_on)
+    if asked is None:
+        return known
+    for name in asked:
+        if name not in known:
+            raise OptionError(f"unknown policy {name!r}; known for this log: {', '.join(known)}")
+    return {name: known[name] for name in dict.fromkeys((COLD, NAIVE, *asked))}

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstart.errors import OptionError
-from headstart.evaluators.compiled import BudgetEvaluator, check_propensities
+from headstart.evaluators.compiled import BudgetEvaluator, check_has_propensities, check_propensities
 from headstart.evaluators.pooled_ridge import predict_for
-from headstart.evaluators.standard_errors import calibrate, cut, estimate_means
+from headstart.evaluators.standard_errors import Estimate, calibrate, cut, estimate_means
+from headstart.evaluators.table_means import estimate_table
 from headstart.log import Log
 from headstart.population import as_population, balancing_weights, standardise
 from headstart.randomness import RNG, as_generator
@@ -18,17 +19,22 @@ from headstart.summary import Summary
 
 Floats = NDArray[np.float64]
 
+SAMPLE_ROWS = 100_000  # of a table
+
 
 class DoublyRobust(BudgetEvaluator):
     """mean_a = average of m_a(x) over the population + weighted mean of y_i - m_a(x_i) over the rows of a.
 
     The weights are 1/p_i, normalised, cut so that none of n_a rows has more than 1 / sqrt(n_a) of them (after Ionides
-    2008), and calibrated: moved a little so that the contexts' weighted means come near the population's. m_a is fitted to other rows (cross-fitting), so its error
-    does not leak into the correction. Right if the propensities or the regression are right; answered
-    floor(N_a) times, N_a = variance of the outcome / s.e.^2, at most n.
+    2008), and calibrated: moved a little so that the contexts' weighted means come near the population's. m_a is fitted
+    to other rows (cross-fitting), so its error does not leak into the correction. Right if the propensities or the
+    regression are right; answered floor(N_a) times, N_a = variance of the outcome / s.e.^2, at most n.
 
     Parameters
     ----------
+    log
+        A Log, or a LogTable: then lines and errors are those of 100,000 rows drawn by lot, and the means are corrected
+        by sums over all rows (`table_means`).
     estimator
         Any scikit-learn regressor; by default ridge regressions per action that lean on slopes common to all
         (`pooled_ridge`), each row predicted by all others.
@@ -40,12 +46,25 @@ class DoublyRobust(BudgetEvaluator):
     """
 
     def __init__(
-        self, log: Log, estimator: Any = None, *, population: Any = None, n_folds: int = 5, rng: RNG = 0
+        self, log: Any, estimator: Any = None, *, population: Any = None, n_folds: int = 5, rng: RNG = 0
     ) -> None:
-        weights = 1.0 / check_propensities(log, "DoublyRobust")
         if n_folds < 2:
             raise OptionError(f"n_folds must be at least 2, got {n_folds}")
-        n = len(log)
+        check_has_propensities(log, "DoublyRobust")
+        if isinstance(log, Log):
+            self._estimate = self._estimate_rows(log, estimator, population, n_folds, rng)
+        elif estimator is not None or population is not None:
+            raise OptionError("estimator= and population= look at rows one by one: take rows first, log.sample(100_000)")
+        else:
+            sample = log.sample(SAMPLE_ROWS, rng=0)
+            is_whole = len(sample) == len(log)
+            self._estimate = (
+                self._estimate_rows(sample, None, None, n_folds, rng) if is_whole else estimate_table(log, sample)
+            )
+        super().__init__(log, self._estimate.summary.means, self._worth(log), self._estimate.scatters)
+
+    def _estimate_rows(self, log: Log, estimator: Any, population: Any, n_folds: int, rng: RNG) -> Estimate:
+        weights, n = 1.0 / check_propensities(log, "DoublyRobust"), len(log)
         users = None if population is None else as_population(population, log)
         standard = standardise(log.contexts, *([] if users is None else [users]))
         shares, moves = _shares(log, weights, *standard)
@@ -57,11 +76,10 @@ class DoublyRobust(BudgetEvaluator):
         residuals = log.outcomes - inside[np.arange(n), log.actions]
         # What cut and calibration changed is the difference of two answers to one question: a sign of their error.
         allowances = np.bincount(log.actions, moves * residuals, log.n_actions)
-        self._estimate = estimate_means(log.actions, log.outcomes, shares, inside, outside, allowances)
-        super().__init__(log, self._estimate.summary.means, self._worth(log), self._estimate.scatters)
+        return estimate_means(log.actions, log.outcomes, shares, inside, outside, allowances)
 
-    def _worth(self, log: Log) -> Floats:
-        counts = np.bincount(log.actions, minlength=log.n_actions)
+    def _worth(self, log: Any) -> Floats:
+        counts = log.action_sums().n
         scatters, errors = self._estimate.scatters, np.nan_to_num(self._estimate.errors, nan=np.inf)
         with np.errstate(divide="ignore", invalid="ignore"):
             sizes = np.minimum(scatters / errors**2, len(log))

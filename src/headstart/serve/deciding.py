@@ -23,7 +23,6 @@ class Decider:
         """The body of a `decision` event: what was known, the chances, and the action drawn from them."""
         fold = self.fold
         config = fold.config
-        assert config is not None
         is_holdout = config.holdout > 0.0 and draw_uniform(
             "hold-out", config.seed, config.name, event_id
         ) < config.holdout
@@ -54,7 +53,6 @@ class Decider:
 
     def _offered(self, available: list[Any] | None) -> list[int]:
         config = self.fold.config
-        assert config is not None
         if available is None:
             return list(range(len(config.actions)))
         return [config.actions.index(label) for label in available]
@@ -75,7 +73,6 @@ class Decider:
 
     def _ask(self, context: dict[str, Any], available: list[Any] | None) -> list[float]:
         config = self.fold.config
-        assert config is not None
         offered = self._offered(available)
         mask = None
         if available is not None:

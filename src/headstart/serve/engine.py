@@ -43,21 +43,17 @@ class Engine:
         *,
         clock: Callable[[], float] = time.time,
         store: Store | None = None,
-        on_commit: Callable[[float, int], None] | None = None,
     ) -> Self:
         """Open the store, record what the configuration changed, and fold its events.
 
         `clock` gives seconds since 1970. `store` takes the place of the one that the configuration names.
-        `on_commit` is told the seconds and the number of events of each commit, in the writer's thread.
         """
         opened = open_store(config.store) if store is None else store
         try:
-            engine = cls(config, opened, clock)
+            return cls(config, opened, clock)
         except BaseException:
             opened.close()
             raise
-        engine._ledger.on_commit = on_commit
-        return engine
 
     # -- decisions and outcomes
 
@@ -165,6 +161,11 @@ class Engine:
         self._fold(experiment)
         return list(self._ledger.reader.events(after, experiment, limit))
 
+    def last_event(self, experiment: str, kind: str) -> Event | None:
+        """The newest event of a kind that has no event id (configuration, warm_start, frozen, log_withdrawn ...)."""
+        self._fold(experiment)
+        return self._ledger.reader.last(experiment, kind)
+
     def history(self, experiment: str, after: int = 0) -> Iterator[Seen]:
         """Decisions and outcomes as they came to count, after a sequence number: for reports, which sum them."""
         return read_history(self._ledger.reader, self._fold(experiment), after)
@@ -172,6 +173,10 @@ class Engine:
     def export(self, experiment: str, after: int = 0) -> Iterator[dict[str, Any]]:
         """Decisions joined to their outcomes, as rows of the next log."""
         return export_rows(self._ledger.reader, self._fold(experiment), after)
+
+    def watch_commits(self, told: Callable[[float, int], None]) -> None:
+        """Have each commit's seconds and number of events told, in the writer's thread."""
+        self._ledger.on_commit = told
 
     def health(self) -> dict[str, Any]:
         """Whether writing works, how many wait for it, and how far this process is behind the store."""
@@ -224,7 +229,6 @@ class Engine:
         event_id: str | None = None,
     ) -> DecideAsk:
         config = self._fold(experiment).config
-        assert config is not None
         return as_decide(config, context, available, event_id, self._ledger.now() // 1000)
 
     def _as_decides(self, experiment: str, users: Sequence[Mapping[str, Any]]) -> list[Ask | HeadstartError]:

@@ -21,7 +21,6 @@ def export_rows(reader: Reader, fold: Fold, after: int = 0) -> Iterator[dict[str
     known must not be those of the quick answers. A late outcome does not count. Probabilities are in the order of the
     present actions; a decision for an action that the experiment no longer has is left out (`Engine.events` has it).
     """
-    assert fold.config is not None
     default, closed_through = fold.config.default_outcome, fold.closed_through
     at_close = fold.learns_at_close
     for sequence, event_id, time, decision, outcome, _ in reader.joined(fold.name, after):

@@ -45,7 +45,7 @@ class Fold:
 
     def __init__(self, name: str, rows: Rows, find_source: Callable[[ExperimentConfig, str], Source]) -> None:
         self.name = name
-        self.config: ExperimentConfig | None = None
+        self._config: ExperimentConfig | None = None
         self.position = 0  # the last event folded
         self.version = 0  # the last event that changed what the policy would do
         self.frozen_at: int | None = None
@@ -60,6 +60,17 @@ class Fold:
         self._rows, self._find_source = rows, find_source
         self._policy: ServedPolicy | None = None
         self._indices: dict[Any, int] = {}
+
+    @property
+    def config(self) -> ExperimentConfig:
+        """The configuration in force."""
+        if self._config is None:
+            raise StoreCorrupt(f"experiment {self.name!r} has no configuration before event {self.position}")
+        return self._config
+
+    def _configure(self, config: ExperimentConfig) -> None:
+        self._config = config
+        self._indices = {label: a for a, label in enumerate(config.actions)}
 
     @property
     def policy(self) -> ServedPolicy:
@@ -84,7 +95,7 @@ class Fold:
 
     @property
     def learns_at_close(self) -> bool:
-        return self.config is not None and self.config.default_outcome is not None
+        return self._config is not None and self._config.default_outcome is not None
 
     def apply(self, event: Event) -> None:
         """Fold one more event."""
@@ -116,8 +127,7 @@ class Fold:
     def _steer(self, event: Event) -> None:
         """The rare events: what people and configurations decide about the policy."""
         if event.kind == kinds.CONFIGURATION:
-            self.config = read_experiment(self.name, event.body)
-            self._indices = {label: a for a, label in enumerate(self.config.actions)}
+            self._configure(read_experiment(self.name, event.body))
             self.declared.append([event.sequence, list(self.config.actions)])
             self.log, self._policy = None, None
         elif event.kind == kinds.WARM_START:
@@ -158,8 +168,6 @@ class Fold:
 
     def _rebuild(self, through: int) -> None:
         """Build the policy from its configuration and log, and let it learn again everything that counts."""
-        if self.config is None:
-            raise StoreCorrupt(f"experiment {self.name!r} has no configuration before event {self.position}")
         source = None if self.log is None else self._find_source(self.config, self.log["hash"])
         self._policy, self.set_aside = build_policy(self.config, source and source.log), 0
         end = through if self.frozen_at is None else min(through, self.frozen_at)
@@ -171,7 +179,7 @@ class Fold:
     def save(self) -> bytes | None:
         """A snapshot, or None for a policy that cannot be saved. Equal states give equal bytes."""
         policy = save_policy(self.policy.policy)
-        if policy is None or self.config is None:
+        if policy is None:
             return None
         return orjson.dumps({**self._plain(), "policy": policy.decode()}, option=orjson.OPT_SORT_KEYS)
 
@@ -192,15 +200,14 @@ class Fold:
         source = None if saved["log"] is None else self._find_source(config, saved["log"]["hash"])
         policy = build_policy(config, source and source.log)
         load_policy(policy.policy, saved["policy"].encode())
-        self.config, self._policy = config, policy
-        self._indices = {label: a for a, label in enumerate(config.actions)}
+        self._configure(config)
+        self._policy = policy
         self.tally = Tally.from_dict(saved["tally"])
         for name in _PLAIN:
             setattr(self, name, saved[name])
         return True
 
     def _plain(self) -> dict[str, Any]:
-        assert self.config is not None
         return {
             "format": FORMAT,
             "config": self.config.as_dict(),

@@ -123,7 +123,6 @@ class Ledger:
                     del self.broken[name]
 
     def _is_due(self, fold: Fold) -> bool:
-        assert fold.config is not None
         over = self.now() - fold.config.window_length
         return bool(self.store.query(READ_DUE, (fold.name, fold.closed_through, 1, over))[0][1])
 

@@ -11,7 +11,6 @@ def as_present(fold: Fold, body: Body) -> list[float] | None:
 
     None if the action that was drawn is no longer there.
     """
-    assert fold.config is not None
     present, chances = fold.config.actions, body["probabilities"]
     if len(fold.declared) == 1:
         return list(chances)

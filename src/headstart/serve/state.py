@@ -11,7 +11,6 @@ from headstart.serve.fold import Fold
 
 def describe(fold: Fold, decider: Decider) -> dict[str, Any]:
     """Counts, and per action: times shown, outcomes, the policy's readings, virtual plays and the chance now."""
-    assert fold.config is not None
     tally, policy = fold.tally, fold.policy
     virtual, readings = policy.virtual_plays(), policy.readings()
     chances = None if policy.has_context else decider.chances()

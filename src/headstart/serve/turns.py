@@ -106,13 +106,11 @@ class Turn:
         except Exception as error:  # a policy's own fault is its experiment's, not that of the rest of the group
             raise PolicyFailed(f"the policy of {ask.experiment!r} failed: {type(error).__name__}: {error}") from error
         self._append(ask.experiment, kinds.DECISION, body, ask.event_id)
-        assert decider.fold.config is not None
         return as_decision(ask.event_id, body, decider.fold.config.actions)
 
     def _record(self, ask: OutcomeAsk) -> Answer:
         known = self._found.get((ask.experiment, ask.event_id), {})
         fold = self._decider(ask.experiment).fold
-        assert fold.config is not None
         decision = known.get(kinds.DECISION)
         kind, status = kinds.OUTCOME, "applied"
         if decision is None:
@@ -142,7 +140,6 @@ class Turn:
     def _close(self, ask: CloseAsk) -> Answer:
         """How many windows were closed: at most a page of them, so that a turn stays short."""
         fold = self._decider(ask.experiment).fold
-        assert fold.config is not None
         if not fold.learns_at_close:
             return 0
         # Times never decrease, so what is sequenced after the close is late for all that it closes.

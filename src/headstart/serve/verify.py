@@ -103,13 +103,12 @@ class _Walk:
                 self._check_snapshot(event.sequence)
         for sequence in self._snapshots:
             verdict.add(f"the snapshot of {self._name!r} at {sequence} belongs to no event of it")
-        if fold.config is not None and self._is_known:
+        if self._is_known:
             verdict.fingerprints[self._name] = fold.fingerprint()
 
     def _find_log(self, event: Event) -> None:
         """A log that is no longer there: learning waits for the next configuration."""
         fold = self._fold
-        assert fold.config is not None
         self._is_known = True
         if fold.log is not None:
             try:
@@ -120,12 +119,13 @@ class _Walk:
                 self._is_known = False
 
     def _check_decision(self, event: Event) -> None:
-        body, config, verdict = event.body, self._fold.config, self._verdict
+        body, verdict = event.body, self._verdict
         verdict.decisions += 1
         at = f"decision {event.sequence} ({event.event_id!r})"
-        if config is None or event.event_id is None:
+        if not self._fold.declared or event.event_id is None:
             verdict.add(f"{at} comes before any configuration, or has no event id")
             return
+        config = self._fold.config
         if event.event_id in self._decided:
             verdict.add(f"{at} is the second one of its event id")
         self._decided[event.event_id] = event.sequence, event.time
@@ -148,7 +148,6 @@ class _Walk:
         event_id, verdict = event.event_id or "", self._verdict
         verdict.outcomes += 1
         decision, config = self._decided.get(event_id), self._fold.config
-        assert config is not None
         at = f"{event.kind} outcome {event.sequence} ({event_id!r})"
         if (event.about is None) != (event.kind == kinds.DANGLING or decision is None):
             verdict.add(f"{at} points to decision {event.about}")

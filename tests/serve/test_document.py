@@ -1,0 +1,90 @@
+"""docs/serve.md runs: its configuration, its snippets, its curls, its commands."""
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+from headstart.experiments.demo import example_log
+from headstart.serve import load_config
+from headstart.serve.app import App
+from headstart.serve.demo import write_csv
+from headstart.serve.engine import Engine
+from headstart.serve.openapi import decide_schema, write_document
+from headstart.serve.options import ServerOptions
+from tests.serve.http import served
+
+TEXT = (Path(__file__).parents[2] / "docs" / "serve.md").read_text(encoding="utf-8")
+
+
+def _blocks(kind):
+    return re.findall(rf"^```{kind}\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
+
+
+def _settings(folder):
+    """The document's configuration, with a log as it describes."""
+    write_csv(example_log(7), folder / "yesterday.csv")
+    text = (folder / "yesterday.csv").read_text().replace("ad below ", "")
+    lines = text.splitlines()
+    rows = [f"{20 + i % 50},{line}" for i, line in enumerate(lines[1:])]
+    (folder / "yesterday.csv").write_text("\n".join([f"age,{lines[0]}", *rows]))
+    return tomllib.loads(_blocks("toml")[0])
+
+
+def test_its_configuration_is_one(tmp_path):
+    settings = _settings(tmp_path)
+    (tmp_path / "ads.toml").write_text(_blocks("toml")[0])
+    config = load_config(tmp_path / "ads.toml")
+    assert set(config.experiments) == {"ads", "offers"}
+    assert ServerOptions.read(config.server).rate_limit == settings["server"]["rate_limit"]
+    with Engine.open(config) as engine:
+        assert engine.state("ads")["log"]["rows"] == 400
+
+
+def test_its_snippets_and_curls_run(tmp_path, monkeypatch, capsys):
+    settings = _settings(tmp_path)
+    settings["experiments"]["ads"]["log"]["path"] = str(tmp_path / "yesterday.csv")
+    monkeypatch.chdir(tmp_path)
+    client_snippet, log_snippet = _blocks("python serve")
+    with served(tmp_path / "ads.sqlite", settings["experiments"]) as client:
+        here = str(client.base_url)
+        exec(compile(client_snippet.replace("http://127.0.0.1:8000", here), "docs/serve.md", "exec"), {})
+        assert capsys.readouterr().out.split()[0] in ("image", "video")
+        curls = next(block for block in _blocks("bash") if "curl" in block)
+        commands = curls.replace("http://127.0.0.1:8000", here).replace("\\\n", " ").splitlines()
+        for command, said in zip(commands[0::2], commands[1::2], strict=True):
+            told = subprocess.run(shlex.split(command), capture_output=True, text=True, check=True).stdout
+            assert set(json.loads(told)) == set(json.loads(said.removeprefix("# ")))
+        for _ in range(30):  # a log worth reading: outcomes that are known without waiting for a window
+            client.post("/v1/offers/decide", json={})
+    rows = [
+        {"event_id": f"e{i}", "time": 1e9 + i, "context": {"age": 20.0 + i % 7}, "action": ("image", "video")[i % 2],
+         "propensity": 0.5, "probabilities": {"image": 0.5, "video": 0.5}, "outcome": float(i % 3 == 0)}
+        for i in range(200)
+    ]  # fmt: skip
+    (tmp_path / "ads-decisions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    exec(compile(log_snippet, "docs/serve.md", "exec"), {})
+
+
+def test_its_commands_exist():
+    for block in _blocks("bash"):
+        for line in block.splitlines():
+            words = shlex.split(line)
+            if words and words[0] == "headstart":
+                command = words[1 : 3 if words[1] in ("store", "keys") else 2]
+                whole = [sys.executable, "-m", "headstart.cli", *command, "--help"]
+                told = subprocess.run(whole, capture_output=True)
+                assert told.returncode == 0, line
+
+
+def test_every_path_of_the_service_is_in_the_table(tmp_path):
+    config = load_config({"store": str(tmp_path / "s.sqlite"), "experiments": {"ads": {"actions": ["a", "b"]}}})
+    document = write_document({"ads": decide_schema(["a", "b"], {})})
+    with Engine.open(config) as engine:
+        posts = {f"/v1/{{experiment}}/{verb}" for verb in App(engine)._posts}
+    paths = {path.replace("/v1/ads/", "/v1/{experiment}/") for path in document["paths"]} | posts
+    for path in paths:
+        assert f"{path}`" in TEXT or f"{path}?" in TEXT, path

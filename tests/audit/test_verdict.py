@@ -43,10 +43,10 @@ def test_a_planted_fault_is_found_and_named(fault, seed):
 def test_healthy_logs_are_left_alone():
     """Five of each setting. At a false alarm rate of 5 % four or more of 40 have a chance of 14 %, six 1.4 %.
 
-    Over 200 logs (seeds 0 to 199) the rate is 1.5 %: 3 of them.
+    The rules were chosen on seeds 0 to 199; on seeds 1000 to 1399 the rate is 1.2 % (5 of 400).
     """
     flagged = []
-    for seed in range(40):
+    for seed in range(1000, 1040):
         verdict = audit(SETTINGS[seed % len(SETTINGS)].draw(seed)[0]).verdict
         if verdict.decision != "use it":
             flagged.append([reason.text for reason in verdict.reasons])

@@ -66,7 +66,7 @@ def test_a_new_configuration_reaches_the_other_replica(postgres):
         with Engine.open(make_config(address, epsilon=1.0), clock=clock) as new:
             assert new.decide("ads").probabilities == (0.5, 0.5)
             assert old.decide("ads").probabilities == (0.5, 0.5)
-            assert old.fingerprint("ads") == new.fingerprint("ads")
+            _wait(lambda: old.fingerprint("ads") == new.fingerprint("ads"))
 
 
 def test_a_restarted_server_is_found_again(postgres):

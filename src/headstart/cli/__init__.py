@@ -7,11 +7,11 @@ from typing import Annotated
 import typer
 
 from headstart import __version__
-from headstart.cli import audit, demo, reproduce, serve, store
+from headstart.cli import audit, compare, demo, reproduce, serve, store
 from headstart.cli.terminal import app, err, out
 from headstart.errors import HeadstartError
 
-__all__ = ["app", "audit", "demo", "main", "reproduce", "serve", "store"]
+__all__ = ["app", "audit", "compare", "demo", "main", "reproduce", "serve", "store"]
 
 
 def _print_version(is_asked: bool) -> None:

@@ -35,7 +35,7 @@ def compare(
         str | None, typer.Option(help="Names, as the table prints them: [bold]ucb + ips,ucb cold[/bold].")
     ] = None,
     shuffles: Annotated[int, typer.Option(help="Ways of cutting and ordering the rows.", min=2)] = 20,
-    rounds: Annotated[int | None, typer.Option(help="Users to compare over; by default all there are.", min=2)] = None,
+    rounds: Annotated[int | None, typer.Option(help="Users to compare over; if not given, all.", min=1)] = None,
     split: Annotated[
         str, typer.Option(help="[bold]random[/bold], or [bold]time[/bold]: the first rows are the log.")
     ] = "random",
@@ -51,7 +51,7 @@ def compare(
     when its action is the policy's own choice. Beside them stand a cold start (no log) and a naive one (the raw log).
 
     [dim]headstart compare clicks.parquet[/dim] recognises common column names and says which;
-    [dim]headstart compare clicks.csv --action ad --outcome click --contexts age,city --figure curves.png[/dim] is told.
+    [dim]headstart compare clicks.csv --action ad --outcome click --contexts age,city --figure out.png[/dim] is told.
 
     The exit code is 0 whatever wins, and 1 if the log cannot be read or compared.
     """
@@ -107,27 +107,25 @@ def _listed(names: str | None) -> list[str] | None:
 def _print(found: Any) -> None:
     rule = found.acceptance
     title = (
-        f"{rule.method}: {rule.n_rounds:,} rounds a policy, {found.shuffles} shuffles of {found.n_log:,} rows to start "
-        f"from and {found.n_stream:,} to live through"
+        f"{rule.method}: {rule.n_rounds:,} rounds a policy, {found.shuffles} shuffles of {found.n_log:,} rows to "
+        f"start from and {found.n_stream:,} to live through"
     )
     table = Table(title=title, title_justify="left")
-    table.add_column("policy")
-    for column in ("per user", f"{found.level:.0%} interval", "more than cold", "interval", "against the best"):
-        table.add_column(column, justify="right")
+    table.add_column("policy", no_wrap=True)
+    for column in ("per user", "more than cold", "to the best"):
+        table.add_column(column, justify="right", no_wrap=True)
     to_best = {difference.policy: difference for difference in found.to_best}
     to_cold = {difference.policy: difference for difference in found.to_cold}
     for earning in found.earnings:
-        cold = to_cold.get(earning.name)
-        best = to_best.get(earning.name)
+        cold, best = to_cold.get(earning.name), to_best.get(earning.name)
         table.add_row(
             escape(earning.name),
-            f"{earning.mean:.4g}",
-            f"{earning.low:.4g} to {earning.high:.4g}",
-            "" if cold is None else f"{cold.value:+.3g}",
-            "" if cold is None else f"{cold.low:+.3g} to {cold.high:+.3g}",
+            f"{earning.mean:.4g} ± {earning.high - earning.mean:.2g}",
+            "" if cold is None else f"{cold.value:+.3g} ± {cold.high - cold.value:.2g}",
             "[bold]best[/bold]" if best is None else "noise" if best.is_noise else f"{best.value:+.3g}",
         )
     out.print(table)
+    out.print(f"[dim]± is a {found.level:.0%} interval; those of differences hold together.[/dim]", highlight=False)
     for sentence in found.verdict():
         out.print(escape(sentence), highlight=False)
     for note in found.notes:

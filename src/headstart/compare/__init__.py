@@ -1,7 +1,7 @@
 """Compare: which oracle and evaluator would have done best on this log, and is the difference more than noise?"""
 
 from headstart.compare.comparing import compare, count_steps
-from headstart.compare.policies import CONTEXT_FREE, CONTEXTUAL, COLD, NAIVE, MakePolicy, default_policies
+from headstart.compare.policies import COLD, CONTEXT_FREE, CONTEXTUAL, NAIVE, MakePolicy, default_policies
 from headstart.compare.result import Comparison, Difference, Earning
 
 __all__ = [

@@ -3,8 +3,8 @@
 Each is learnt on part of the log and its policy's value estimated on the rest, doubly robust (Dudik et al. 2011), over 5
 parts; differences are of the same rows, so they have a paired standard error. Stated rules:
 
-- One action for all, if the log is sure that looking at the context cannot pay: the upper 95 % limit of the linear
-  model's gain is below what learning it costs a user, sigma sqrt(K / T) (sqrt(d + 1) - 1): the difference of the usual
+- One action for all, if the log is sure that looking at the context cannot pay: the upper 95 % limits of the
+  gains by line and forest are below what learning it costs a user, sigma sqrt(K / T) (sqrt(d + 1) - 1): the difference of the usual
   bounds sigma sqrt(K d T) over T users. A log too small to tell does not forbid to learn.
 - A forest, if its value is more than one standard error above the linear model's (the simpler one else), the log has 200
   rows or more and all its columns are decided on.
@@ -158,18 +158,19 @@ def _weighted_sums(
 
 
 def _decide(values: Values, noise: float, k: int, d: int, horizon: int) -> tuple[str, list[str]]:
-    n = values.one.size
-    gain = values.linear - values.one
-    mean, error = float(gain.mean()), float(gain.std(ddof=1) / np.sqrt(n)) if n > 1 else np.inf
+    mean, error = _average(values.linear - values.one)
     cost = noise * np.sqrt(k / horizon) * (np.sqrt(d + 1.0) - 1.0)
-    if n >= 20 and mean + 1.645 * error < cost:
+    most = mean + 1.645 * error
+    if values.forest is not None:
+        other, doubt = _average(values.forest - values.one)
+        most = max(most, other + 1.645 * doubt)
+    if values.one.size >= 20 and most < cost:
         return "one", [
             f"decisions are context-free: by the log, deciding on the contexts gains {mean:.3g} ± {error:.2g} a user, and "
             f"learning to costs about {cost:.2g} over {horizon:,} users"
         ]
     if values.forest is not None:
-        more = values.forest - values.linear
-        better, doubt = float(more.mean()), float(more.std(ddof=1) / np.sqrt(n))
+        better, doubt = _average(values.forest - values.linear)
         if better > doubt:
             return "forest", [
                 f"decisions are by a forest: on rows it was not grown from it earns {better:.3g} ± {doubt:.2g} a user more "
@@ -179,6 +180,12 @@ def _decide(values: Values, noise: float, k: int, d: int, horizon: int) -> tuple
         f"decisions are by a linear model per action: by the log, looking at the contexts gains {mean:.3g} ± {error:.2g} a "
         "user over one action for all"
     ]
+
+
+def _average(differences: Floats) -> tuple[float, float]:
+    """A mean and its standard error."""
+    n = differences.size
+    return float(differences.mean()), float(differences.std(ddof=1) / np.sqrt(n)) if n > 1 else np.inf
 
 
 def _start_forest(log: Log, columns: NDArray[np.int64], rng: np.random.Generator) -> EpsilonForest:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from headstart.checks import NO_CONTEXT, Available, check_available
-from headstart.kernels import implements, kernel, play, probabilities, update
+from headstart.kernels import Entry, implements, kernel, play, probabilities, update
 from headstart.kernels.random import draw_uniform
 from headstart.randomness import RNG, as_generator, as_words
 
@@ -64,6 +64,10 @@ def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
         out[a] = 1.0 / n if available[a] and state.left[a] > 0 else 0.0
 
 
+def _choose(state: Any, context: Any, available: Any) -> Any:
+    return play(state, context, available)
+
+
 class FirstPlays:
     """An oracle that is only asked once every available action has had its first plays, in random order."""
 
@@ -73,6 +77,7 @@ class FirstPlays:
         self.oracle, self.n_actions = oracle, oracle.n_actions
         self._left = np.full(oracle.n_actions, plays, dtype=np.int64)
         self._rng = as_words(rng)
+        self._choose = Entry(_choose, allocates=False)
 
     @property
     def kernel_state(self) -> FirstPlaysState:
@@ -87,10 +92,10 @@ class FirstPlays:
     def play(self, context: ArrayLike | None = None, available: Available = None) -> int:
         """A first play, or the oracle's choice."""
         mask = self._mask(available)
-        if _count(self._left, mask) == 0:
+        if not (mask & (self._left > 0)).any():
             chosen: int = self.oracle.play(context, available)
             return chosen
-        return int(_play(self.kernel_state, NO_CONTEXT, mask))
+        return int(self._choose(self.kernel_state, NO_CONTEXT, mask))
 
     def update(self, context: ArrayLike | None, action: int, outcome: float) -> None:
         """Learn what came of it."""

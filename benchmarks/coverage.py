@@ -1,4 +1,5 @@
-"""How often 95 % intervals of doubly robust means hold the truth: 2,000 logs of 300 rows and 5 actions of each kind."""
+"""How often 95 % intervals of doubly robust means hold the truth: 2,000 logs of 300 rows and 5 actions of each
+kind."""
 
 from __future__ import annotations
 

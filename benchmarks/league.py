@@ -1,9 +1,10 @@
-"""A league on random worlds that nothing was tuned on: regret of `start` and others relative to a cold Thompson sampler.
+"""A league on random worlds that nothing was tuned on: regret of `start` and others relative to a cold Thompson
+sampler.
 
-Each world is drawn: 2 to 10 actions, gaps, a linear or bent outcome of 1 to 8 contexts, noise (normal, skewed, binary), a
-logging policy that looks at what moves the outcome, 50 to 2,000 rows, propensities given or withheld, 1,000 users. In the
-biased families the log's outcomes of one action are moved by half to two standard deviations: a worse action's up, or the
-best one's down. `python -m benchmarks.league --worlds 200`.
+Each world is drawn: 2 to 10 actions, gaps, a linear or bent outcome of 1 to 8 contexts, noise (normal, skewed,
+binary), a logging policy that looks at what moves the outcome, 50 to 2,000 rows, propensities given or withheld,
+1,000 users. In the biased families the log's outcomes of one action are moved by half to two standard deviations: a
+worse action's up, or the best one's down. `python -m benchmarks.league --worlds 200`.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from headstart.population import as_population, population_weights, standardise
 
 
 def shifted(rng: np.random.Generator, n: int = 600) -> tuple[hs.Log, np.ndarray]:
-    """Users to come are one standard deviation to the right of the log's: x ~ N(1, 1) instead of N(0, 1). Outcomes are
-    x + 0.5 and 2 x, in noise of 0.5, and the log's policy prefers action 1 where x is large."""
+    """Users to come are one standard deviation to the right of the log's: x ~ N(1, 1) instead of N(0, 1). Outcomes
+    are x + 0.5 and 2 x, in noise of 0.5, and the log's policy prefers action 1 where x is large."""
     x = rng.standard_normal((n, 2))
     p = 1 / (1 + np.exp(-x[:, 0]))
     actions = (rng.random(n) < p).astype(int)
@@ -33,10 +33,10 @@ EVALUATORS = {
 
 @pytest.mark.parametrize("name", EVALUATORS)
 def test_means_and_errors_are_the_users(name: str):
-    """60 logs of 600 rows: the mean of the estimates lies within 5.33 standard errors of the truth for the users (1e-7
-    each if normal), plus what the method allows: the ratio's bias, of the order of its variance, and for the balancing
-    ones the ridges, 1e-2. The log's own means, 1 and 2 away, are far outside. Standard errors are right to a third:
-    that of 60 draws is known to 9 %, and weights of a tail of 600 rows promise no more.
+    """60 logs of 600 rows: the mean of the estimates lies within 5.33 standard errors of the truth for the users
+    (1e-7 each if normal), plus what the method allows: the ratio's bias, of the order of its variance, and for the
+    balancing ones the ridges, 1e-2. The log's own means, 1 and 2 away, are far outside. Standard errors are right to
+    a third: that of 60 draws is known to 9 %, and weights of a tail of 600 rows promise no more.
     """
     rng = np.random.default_rng(11)
     means, errors = [], []

@@ -181,8 +181,8 @@ def test_chances_of_a_real_policy_are_believed():
 
 
 def test_confounding_by_hand():
-    """Outcome 2 x; x is 1 in the rows of action 0 and 0 in those of action 1, half each: leaving x out raises the mean of
-    action 0 by 2 x 0.5 = 1 and lowers the other's by as much; chance is taken off."""
+    """Outcome 2 x; x is 1 in the rows of action 0 and 0 in those of action 1, half each: leaving x out raises the
+    mean of action 0 by 2 x 0.5 = 1 and lowers the other's by as much; chance is taken off."""
     rng = np.random.default_rng(0)
     x = np.r_[np.ones(500), np.zeros(500)] + 0.05 * rng.standard_normal(1000)
     log = hs.Log(np.repeat([0, 1], 500), 2 * x, x[:, None])
@@ -254,10 +254,10 @@ def test_compiled_and_plain_have_the_same_future():
     curves = simulate(
         world,
         {
-            "compiled": lambda w, l, r: start(log, decide_on=range(6), rng=5),
-            "plain": lambda w, l, r: Plain(start(log, decide_on=range(6), rng=5)),
-            "compiled, free": lambda w, l, r: start(log, rng=5),
-            "plain, free": lambda w, l, r: Plain(start(log, rng=5)),
+            "compiled": lambda *_: start(log, decide_on=range(6), rng=5),
+            "plain": lambda *_: Plain(start(log, decide_on=range(6), rng=5)),
+            "compiled, free": lambda *_: start(log, rng=5),
+            "plain, free": lambda *_: Plain(start(log, rng=5)),
         },
         rounds=100,
         runs=2,

@@ -1,9 +1,10 @@
 """The right population: weights that make rows of a log stand for the users to come.
 
-A log's rows answer for the log's people. Where the users differ, each row is weighted by how much more common its like
-is among them. The weights here are calibrated: the closest ones to the given (in relative entropy) whose weighted
-column means are the population's (Hainmueller 2012, Deville and Sarndal 1992). They are the density ratio if its
-logarithm is linear in the contexts, and whatever it is, a mean of outcomes linear in the contexts comes out right.
+A log's rows answer for the log's people. Where the users differ, each row is weighted by how much more common its
+like is among them. The weights here are calibrated: the closest ones to the given (in relative entropy) whose
+weighted column means are the population's (Hainmueller 2012, Deville and Sarndal 1992). They are the density ratio
+if its logarithm is linear in the contexts, and whatever it is, a mean of outcomes linear in the contexts comes out
+right.
 """
 
 from __future__ import annotations
@@ -139,8 +140,8 @@ def standardise(contexts: Floats, *others: Floats) -> tuple[Floats, ...]:
 def population_weights(log: Log, population: Any, ridge: float = RIDGE) -> Floats:
     """A weight per row of the log, with mean 1, that makes its contexts' means the population's, (n,).
 
-    How far the weights are from equal says how different the two are: (sum w)^2 / sum w^2 rows of the population would
-    know as much (Kish 1965). Multiply them with 1/p for a mean per action.
+    How far the weights are from equal says how different the two are: (sum w)^2 / sum w^2 rows of the population
+    would know as much (Kish 1965). Multiply them with 1/p for a mean per action.
     """
     contexts, users = standardise(log.contexts, as_population(population, log))
     if contexts.shape[1] == 0:

@@ -1,9 +1,9 @@
 """How far to trust a log: a prior weight and a bound on its bias per action, from what an audit found, with reasons.
 
-The weight w_a is the chance, before any user, that the log's mean of action a is right up to its standard error and the
-bias bound; with 1 - w_a it may be anything, and only users will tell (see RobustThompson). No audit can see every fault,
-so w starts below 1 even for a log without one. The numbers are judgements, stated in one table; what is measured is how
-a start with them fares (METHODS.md).
+The weight w_a is the chance, before any user, that the log's mean of action a is right up to its standard error and
+the bias bound; with 1 - w_a it may be anything, and only users will tell (see RobustThompson). No audit can see
+every fault, so w starts below 1 even for a log without one. The numbers are judgements, stated in one table; what is
+measured is how a start with them fares (METHODS.md).
 """
 
 from __future__ import annotations
@@ -38,14 +38,16 @@ _LARGE = 0.25  # standardised mean difference after weighting (Rubin 2001)
 
 @dataclass(frozen=True, eq=False)
 class Trust:
-    """Per action, each (K,): the weight of the log in the prior and how far its mean may be off; and why, in words."""
+    """Per action, each (K,): the weight of the log in the prior and how far its mean may be off; and why, in
+    words."""
 
     weights: Floats
     bias_bounds: Floats
     reasons: tuple[str, ...]
 
     def applied_to(self, summary: Summary) -> Summary:
-        """The summary with the bias bound in its standard errors: s.e.^2 + V^2 / 3, as for a bias anywhere in [-V, V]."""
+        """The summary with the bias bound in its standard errors: s.e.^2 + V^2 / 3, as for a bias anywhere in [-V,
+        V]."""
         errors = np.sqrt(summary.standard_errors**2 + self.bias_bounds**2 / 3.0)
         return Summary(summary.means, errors, summary.variances)
 

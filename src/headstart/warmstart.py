@@ -277,7 +277,7 @@ def _as_source(contexts: Any, oracle: Any, evaluator: Any, rng: RNG) -> tuple[An
         is_free = needed == 0 and (n_columns == 0 or not getattr(evaluator, "needs_context", True))
         if is_free or _says_exhausted(evaluator):  # no virtual user's context will ever be looked at
             return Population(np.zeros((1, n_columns)), rng=rng), n_columns
-        logged = getattr(evaluator, "contexts", ())
+        logged: Any = getattr(evaluator, "contexts", ())
         if len(logged) == 0:
             raise OptionError("the evaluator has no rows to draw virtual users from: give WarmStart its contexts")
         return LogContexts(logged, rng=rng), n_columns

@@ -103,12 +103,12 @@ def test_slopes_that_differ_are_kept_apart_and_equal_ones_pooled():
 
 
 def test_without_contexts_by_hand():
-    """Four rows of one action, p = 1: the mean is 2.5. Leaving itself out, a row is predicted by the mean of the others,
-    so the residuals are 4/3 (y - 2.5) = (-2, -2/3, 2/3, 2), with shares 1/4. Pulls: residual / 4 / (1 - 1/4) = r / 3,
-    squares together (4 + 4/9 + 4/9 + 4) / 9 = 80/81. The pooled variance of the residuals is 80/9/3 = 80/27, of which
-    sum of shares^2 = 1/4: 20/27. As 2 rows more: noise = (4 * 80/81 + 2 * 20/27) / 6 = (320 + 120) / 486 = 220/243.
-    The predictions vary too, against their rows: (m - 2.5) / 4 = -r / 16, so squares 80/9/256 = 5/144 and twice the
-    product with the pulls 2 * (-80/9 / 48) = -10/27; their sum is negative, and taken for 0.
+    """Four rows of one action, p = 1: the mean is 2.5. Leaving itself out, a row is predicted by the mean of the
+    others, so the residuals are 4/3 (y - 2.5) = (-2, -2/3, 2/3, 2), with shares 1/4. Pulls: residual / 4 / (1 - 1/4)
+    = r / 3, squares together (4 + 4/9 + 4/9 + 4) / 9 = 80/81. The pooled variance of the residuals is 80/9/3 =
+    80/27, of which sum of shares^2 = 1/4: 20/27. As 2 rows more: noise = (4 * 80/81 + 2 * 20/27) / 6 = (320 + 120) /
+    486 = 220/243. The predictions vary too, against their rows: (m - 2.5) / 4 = -r / 16, so squares 80/9/256 = 5/144
+    and twice the product with the pulls 2 * (-80/9 / 48) = -10/27; their sum is negative, and taken for 0.
     """
     evaluator = hs.DoublyRobust(hs.Log([0] * 4, [1.0, 2.0, 3.0, 4.0], propensities=[1.0] * 4))
     np.testing.assert_allclose(evaluator.means, [2.5])
@@ -143,8 +143,9 @@ def test_it_is_the_regression_plus_weighted_residuals():
 
 
 def test_calibrated_shares_by_hand():
-    """Rows at -1 and 1 with shares 1/2; the mean is 0, the covariance 1, the ridge 1 * (1/4 + 1/4) = 1/2. Towards 0.3:
-    l = 0.3 / 1.5 = 0.2, shares 1/2 (1 -+ 0.2) = 0.4 and 0.6, whose mean is 0.2: as near as two rows are trusted.
+    """Rows at -1 and 1 with shares 1/2; the mean is 0, the covariance 1, the ridge 1 * (1/4 + 1/4) = 1/2. Towards
+    0.3: l = 0.3 / 1.5 = 0.2, shares 1/2 (1 -+ 0.2) = 0.4 and 0.6, whose mean is 0.2: as near as two rows are
+    trusted.
     """
     shares = calibrate(np.array([0.5, 0.5]), np.array([[-1.0], [1.0]]), np.array([0.3]))
     np.testing.assert_allclose(shares, [0.4, 0.6])
@@ -257,10 +258,11 @@ def coverage(kind: str, n_logs: int, *, is_estimated: bool = False) -> float:
 
 @pytest.mark.parametrize("kind", ["normal", "skewed", "binary"])
 def test_intervals_cover(kind: str):
-    """95 % intervals hold 93 to 97 % of the time at N = 300, K = 5 (`python -m benchmarks.coverage`: 2,000 logs); here 200.
+    """95 % intervals hold 93 to 97 % of the time at N = 300, K = 5 (`python -m benchmarks.coverage`: 2,000 logs);
+    here 200.
 
-    The five means of a log are not independent; if they were one, 200 trials of 0.95 have a standard error of 0.0154 and
-    4.4 of them are 0.068 (one false alarm in 100,000).
+    The five means of a log are not independent; if they were one, 200 trials of 0.95 have a standard error of 0.0154
+    and 4.4 of them are 0.068 (one false alarm in 100,000).
     """
     assert 0.93 - 0.068 < coverage(kind, 200) <= 1.0
 
@@ -287,9 +289,9 @@ class Table:
 
 
 def test_a_table_s_means_are_those_of_all_its_rows(monkeypatch: pytest.MonkeyPatch):
-    """The sample gives lines and errors; the means are corrected by all rows. 20,000 rows, 4,000 of them looked at, with
-    propensities from 0.2 to 0.8: errors are known to 1 / sqrt(2 x 2,000) = 1.6 %, 5 of that; and with lines of noise
-    sqrt(4 / 4,000) of the outcome's the two means differ by a small part of the error of 20,000 rows.
+    """The sample gives lines and errors; the means are corrected by all rows. 20,000 rows, 4,000 of them looked at,
+    with propensities from 0.2 to 0.8: errors are known to 1 / sqrt(2 x 2,000) = 1.6 %, 5 of that; and with lines of
+    noise sqrt(4 / 4,000) of the outcome's the two means differ by a small part of the error of 20,000 rows.
     """
     rng = np.random.default_rng(3)
     contexts = rng.standard_normal((20_000, 3))

@@ -34,8 +34,8 @@ class BalancedWeighting(BudgetEvaluator):
     ridge
         Of standardised columns: the balance that is given up when no weights can reach it.
     population
-        Contexts of the users to come (a matrix, a data frame or a Log), if they are not such as the log's: the weights
-        balance towards their means.
+        Contexts of the users to come (a matrix, a data frame or a Log), if they are not such as the log's: the
+        weights balance towards their means.
     """
 
     def __init__(self, log: Log, ridge: float = RIDGE, *, population: Any = None) -> None:

@@ -25,16 +25,17 @@ SAMPLE_ROWS = 100_000  # of a table
 class DoublyRobust(BudgetEvaluator):
     """mean_a = average of m_a(x) over the population + weighted mean of y_i - m_a(x_i) over the rows of a.
 
-    The weights are 1/p_i, normalised, cut so that none of n_a rows has more than 1 / sqrt(n_a) of them (after Ionides
-    2008), and calibrated: moved a little so that the contexts' weighted means come near the population's. m_a is fitted
-    to other rows (cross-fitting), so its error does not leak into the correction. Right if the propensities or the
-    regression are right; answered floor(N_a) times, N_a = variance of the outcome / s.e.^2, at most n.
+    The weights are 1/p_i, normalised, cut so that none of n_a rows has more than 1 / sqrt(n_a) of them (after
+    Ionides 2008), and calibrated: moved a little so that the contexts' weighted means come near the population's.
+    m_a is fitted to other rows (cross-fitting), so its error does not leak into the correction. Right if the
+    propensities or the regression are right; answered floor(N_a) times, N_a = variance of the outcome / s.e.^2, at
+    most n.
 
     Parameters
     ----------
     log
-        A Log, or a LogTable: then lines and errors are those of 100,000 rows drawn by lot, and the means are corrected
-        by sums over all rows (`table_means`).
+        A Log, or a LogTable: then lines and errors are those of 100,000 rows drawn by lot, and the means are
+        corrected by sums over all rows (`table_means`).
     estimator
         Any scikit-learn regressor; by default ridge regressions per action that lean on slopes common to all
         (`pooled_ridge`), each row predicted by all others.
@@ -75,7 +76,7 @@ class DoublyRobust(BudgetEvaluator):
             inside, outside = _cross_predict(log, folds, users, estimator)
         residuals = log.outcomes - inside[np.arange(n), log.actions]
         # What cut and calibration changed is the difference of two answers to one question: a sign of their error.
-        allowances = np.bincount(log.actions, moves * residuals, log.n_actions)
+        allowances: Floats = np.bincount(log.actions, moves * residuals, log.n_actions).astype(np.float64)
         return estimate_means(log.actions, log.outcomes, shares, inside, outside, allowances)
 
     def _worth(self, log: Any) -> Floats:
@@ -128,8 +129,8 @@ def _shares(
 def _cross_predict(
     log: Log, folds: NDArray[np.int64], users: Floats | None, estimator: Any
 ) -> tuple[Floats, Floats | None]:
-    """m_a(x_i) from the other folds, (n, K), and its average over the folds for the users, (m, K); the action's mean where there are
-    too few rows to fit."""
+    """m_a(x_i) from the other folds, (n, K), and its average over the folds for the users, (m, K); the action's mean
+    where there are too few rows to fit."""
     from sklearn.base import clone
 
     n_folds = int(folds.max()) + 1

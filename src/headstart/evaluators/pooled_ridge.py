@@ -1,9 +1,10 @@
 """Regressions of the outcome on the context, one per action, that lean on each other: ridge around common slopes.
 
-The regression of doubly robust means: y = intercept_a + x'(common + own_a), fitted by least squares plus the penalties
-c |common|^2 + sum over actions of c_a |own_a|^2. With few rows of an action its slopes are the common ones, with many
-they are its own. The penalties maximise the restricted likelihood (REML) of slopes ~ N(0, tau^2 I), first of the common
-ones alone, then of each action's own in what those leave, over a grid of the share of variance that slopes explain.
+The regression of doubly robust means: y = intercept_a + x'(common + own_a), fitted by least squares plus the
+penalties c |common|^2 + sum over actions of c_a |own_a|^2. With few rows of an action its slopes are the common
+ones, with many they are its own. The penalties maximise the restricted likelihood (REML) of slopes ~ N(0, tau^2 I),
+first of the common ones alone, then of each action's own in what those leave, over a grid of the share of variance
+that slopes explain.
 
 All of it is a function of sums over rows, so a log of any size needs one pass; and it is one penalised least squares,
 so the prediction for a row by the regression without that row has a closed form: cross-fitting with a fold for each
@@ -55,8 +56,8 @@ def sum_rows(contexts: Floats, outcomes: Floats, groups: NDArray[np.int64], n_gr
 def fit(sums: Floats, penalties: tuple[float, Floats] | None = None) -> Regressions:
     """The regressions of these sums per action, (K, d + 2, d + 2), by `sum_rows` or by a database.
 
-    `penalties` (c and (K,) c_a) are chosen unless given. An action without rows has the common slopes through the mean
-    of all rows.
+    `penalties` (c and (K,) c_a) are chosen unless given. An action without rows has the common slopes through the
+    mean of all rows.
     """
     d = sums.shape[-1] - 2
     n, centres, levels, spread, moment, total = _centred(sums)
@@ -88,8 +89,8 @@ def predict_left_out(
 ) -> Floats:
     """Every action's prediction for every row the regressions were fitted to, each without that row, (n, K).
 
-    Leaving row i out moves its own prediction by -h e / (1 - h), e its residual, h its leverage, and the slopes of the
-    other actions through the common ones. An action's only row is predicted by the others' mean.
+    Leaving row i out moves its own prediction by -h e / (1 - h), e its residual, h its leverage, and the slopes of
+    the other actions through the common ones. An action's only row is predicted by the others' mean.
     """
     predicted = predict(fitted, contexts)
     alone = np.flatnonzero(fitted.counts[actions] == 1.0)
@@ -151,7 +152,8 @@ def _choose_penalties(
 def choose_penalty(
     contexts: Floats, outcomes: Floats, actions: NDArray[np.int64], n_actions: int
 ) -> tuple[float, float]:
-    """One penalty for regressions that do not lean on each other, and the standard deviation of the noise around them."""
+    """One penalty for regressions that do not lean on each other, and the standard deviation of the noise around
+    them."""
     n, _, _, spread, moment, total = _centred(sum_rows(contexts, outcomes, actions, n_actions))
     values, vectors = np.linalg.eigh(spread)
     along = (vectors.transpose(0, 2, 1) @ moment[..., None])[..., 0]

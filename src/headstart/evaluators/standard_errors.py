@@ -1,9 +1,9 @@
 """Honest standard errors of means per action that are a prediction corrected by weighted residuals.
 
-mean_a = average of m_a(x) over the population + sum of v_i (y_i - m_a(x_i)) over the rows of a, the v_i summing to 1.
-With m = 0 it is a weighted mean. Three things make the errors cover with few rows: a row's residual is what it would be
-without its own pull (jackknife), an action's variance leans on that of all actions, and the error is widened from the
-normal's quantile to Student's.
+mean_a = average of m_a(x) over the population + sum of v_i (y_i - m_a(x_i)) over the rows of a, the v_i summing to
+1. With m = 0 it is a weighted mean. Three things make the errors cover with few rows: a row's residual is what it
+would be without its own pull (jackknife), an action's variance leans on that of all actions, and the error is
+widened from the normal's quantile to Student's.
 """
 
 from __future__ import annotations
@@ -62,11 +62,11 @@ def estimate_means(
         share, left, predicted = shares[rows], residuals[rows], inside[:, a] if outside is None else outside[:, a]
         correction, level = share @ left, predicted.mean()
         means[a] = level + correction
-        squares = share @ share
-        sizes[a] = min(1.0 / squares, rows.size)
+        squares = float(share @ share)
+        sizes[a] = min(1.0 / squares, float(rows.size))
         # Without its own pull a row's residual would be this much larger.
         pulls = share * (left - correction) / np.maximum(1.0 - share, 0.5 / rows.size)
-        noise = _shrunk(pulls @ pulls, sizes[a], residual_variance * squares)
+        noise = _shrunk(float(pulls @ pulls), sizes[a], residual_variance * squares)
         if outside is None:  # the same rows average the prediction
             moved = (predicted - level) / n
             between = max(moved @ moved + 2.0 * (moved[rows] @ pulls), 0.0) * n / max(n - 1, 1)
@@ -79,7 +79,7 @@ def estimate_means(
         positive /= positive.sum()
         apart = outcomes[rows] - positive @ outcomes[rows]
         scatters[a] = positive @ (apart * apart)
-        unbiased = scatters[a] * sizes[a] / max(sizes[a] - 1.0, 0.5)
+        unbiased = float(scatters[a] * sizes[a] / max(sizes[a] - 1.0, 0.5))
         variances[a] = _shrunk(unbiased, sizes[a], outcome_variance)
     return Estimate(Summary(means, wide, variances), errors, scatters, sizes)
 
@@ -120,7 +120,8 @@ def cut(shares: Floats, most: float) -> Floats:
 
 
 def calibrate(shares: Floats, contexts: Floats, target: Floats) -> Floats:
-    """Shares moved, by as little as can be, so that the mean of the (standardised) contexts comes nearer to the target.
+    """Shares moved, by as little as can be, so that the mean of the (standardised) contexts comes nearer to the
+    target.
 
     v_i (1 + (x_i - mean)'l), l = (S + d sum(v^2) I)^-1 (target - mean), S the weighted covariance: the calibration of
     survey sampling (Deville and Sarndal 1992) with a ridge of the size that d chance imbalances of so many rows have.

@@ -1,9 +1,9 @@
 """Doubly robust means of a table of any size: the regression from a sample, the correction from sums over all rows.
 
-With a line m_a(x) = c + b'x that is fixed, mean_a = m_a(mean of x) + (sum w y - sum w m_a(x)) / sum w needs only sums of
-w, w y, w x and x, which the database gives. The lines are the pooled ridge of a sample; each row's influence varies as in
-the sample, so the standard errors are the sample's times sqrt(sampled rows / rows). At this size weights are neither cut
-nor calibrated. An action of which the sample has no row has no standard error.
+With a line m_a(x) = c + b'x that is fixed, mean_a = m_a(mean of x) + (sum w y - sum w m_a(x)) / sum w needs only
+sums of w, w y, w x and x, which the database gives. The lines are the pooled ridge of a sample; each row's influence
+varies as in the sample, so the standard errors are the sample's times sqrt(sampled rows / rows). At this size
+weights are neither cut nor calibrated. An action of which the sample has no row has no standard error.
 """
 
 from __future__ import annotations

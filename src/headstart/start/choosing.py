@@ -1,13 +1,13 @@
 """Deciding by context: whether one action for all, a linear model or a forest, by what the log supports.
 
-Each is learnt on part of the log and its policy's value estimated on the rest, doubly robust (Dudik et al. 2011), over 5
-parts; differences are of the same rows, so they have a paired standard error. Stated rules:
+Each is learnt on part of the log and its policy's value estimated on the rest, doubly robust (Dudik et al. 2011),
+over 5 parts; differences are of the same rows, so they have a paired standard error. Stated rules:
 
-- One action for all, if the log is sure that looking at the context cannot pay: the upper 95 % limits of the
-  gains by line and forest are below what learning it costs a user, sigma sqrt(K / T) (sqrt(d + 1) - 1): the difference of the usual
-  bounds sigma sqrt(K d T) over T users. A log too small to tell does not forbid to learn.
-- A forest, if its value is more than one standard error above the linear model's (the simpler one else), the log has 200
-  rows or more and all its columns are decided on.
+- One action for all, if the log is sure that looking at the context cannot pay: the upper 95 % limits of the gains
+  by line and forest are below what learning it costs a user, sigma sqrt(K / T) (sqrt(d + 1) - 1): the difference of
+  the usual bounds sigma sqrt(K d T) over T users. A log too small to tell does not forbid to learn.
+- A forest, if its value is more than one standard error above the linear model's (the simpler one else), the log has
+  200 rows or more and all its columns are decided on.
 - Otherwise a linear model per action.
 """
 
@@ -111,7 +111,8 @@ def _weights(log: Log) -> Floats:
 def weigh_policies(
     log: Log, standard: Floats, weights: Floats, rng: np.random.Generator, *, with_forest: bool
 ) -> tuple[Values, float]:
-    """What each kind of policy would have earned, learnt on the other parts; and the outcome's spread given contexts."""
+    """What each kind of policy would have earned, learnt on the other parts; and the outcome's spread given
+    contexts."""
     n, k = len(log), log.n_actions
     assert log.propensities is not None
     (contexts,) = standardise(log.contexts)

@@ -2,8 +2,8 @@
 
 A log that makes the best action look bad is only found out by playing that action, and a prior that believes the log
 waits long for it. Two plays of each action, right at the start, cost little where the log is right and bring the
-conflict to light where it is not (METHODS.md has the figures). The plays are counted when they are handed out, not when
-their outcomes come: with late outcomes it is still two users an action and no more.
+conflict to light where it is not (METHODS.md has the figures). The plays are counted when they are handed out, not
+when their outcomes come: with late outcomes it is still two users an action and no more.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from headstart.trust import Trust
 
 Floats = NDArray[np.float64]
 
-# Of the posterior's width that is drawn from. Users differ, so that the best action for one is explored by others, and
-# drawing from the whole width explores too much in many columns (Bietti, Agarwal and Langford 2021).
+# Of the posterior's width that is drawn from. Users differ, so that the best action for one is explored by others,
+# and drawing from the whole width explores too much in many columns (Bietti, Agarwal and Langford 2021).
 EXPLORATION = 0.5
 
 
@@ -22,8 +22,8 @@ def start_linear(
 ) -> tuple[LinThompson, float]:
     """LinThompson whose ridge and noise are the log's, that has learnt the log's rows, each counted by its trust.
 
-    Contexts are standardised, with a constant in front, which is returned too: so large that the ridge leaves the level
-    free. A row with weight v and trust w counts as w v rows (power prior, Ibrahim and Chen 2000).
+    Contexts are standardised, with a constant in front, which is returned too: so large that the ridge leaves the
+    level free. A row with weight v and trust w counts as w v rows (power prior, Ibrahim and Chen 2000).
     """
     penalty, noise = choose_penalty(standard, log.outcomes, log.actions, log.n_actions)
     spread = float(log.outcomes.std())

@@ -4,9 +4,9 @@ The audit says more and takes longer; this is what a start needs, in millisecond
 
 - Logged propensities are used if the rows of each action, weighted by 1/p, stand for all users (each action's total
   within 5 % of the number of rows, or within 3.3 standard errors); otherwise they are estimated.
-- Missing ones are estimated by cross-fitted logistic regression, then drawn towards the actions' shares as far as the
-  rows left out advise (p proportional to share^(1 - s) p^s, s in [0, 1] of the largest likelihood): chances learnt from
-  few rows and many columns are far too sure.
+- Missing ones are estimated by cross-fitted logistic regression, then drawn towards the actions' shares as far as
+  the rows left out advise (p proportional to share^(1 - s) p^s, s in [0, 1] of the largest likelihood): chances
+  learnt from few rows and many columns are far too sure.
 - With a population given and no logged propensities none are estimated: each action's rows are balanced towards the
   users directly, which undoes the log's choices too.
 - Means and errors are doubly robust, for the population if one is given. Without contexts that is inverse propensity
@@ -130,8 +130,9 @@ def _temper(matrix: Floats, actions: NDArray[np.int64], shares: Floats) -> tuple
 def find_confounding(log: Log) -> Floats:
     """Per action, how far its raw mean is off because of the one column that matters most, chance taken off, (K,).
 
-    A column moves the raw mean of an action by slope x (its mean among the action's rows - its mean among all): the bias
-    of leaving it out, as in Cinelli and Hazlett's (2020) benchmarks. A hidden confounder as strong would do as much.
+    A column moves the raw mean of an action by slope x (its mean among the action's rows - its mean among all): the
+    bias of leaving it out, as in Cinelli and Hazlett's (2020) benchmarks. A hidden confounder as strong would do as
+    much.
     """
     (contexts,) = standardise(log.contexts)
     if contexts.shape[1] == 0:

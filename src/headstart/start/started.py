@@ -91,7 +91,7 @@ class Started:
         self.n_actions = oracle.n_actions
         self._log, self._population, self._horizon, self._view = log, population, horizon, view
         self.n_features = 0 if view is None else log.n_features
-        self._seen = None if view is None else np.ones(view.columns.size + 1)
+        self._seen = np.ones(1 if view is None else view.columns.size + 1)
 
     @property
     def explanation(self) -> str:

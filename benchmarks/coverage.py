@@ -16,7 +16,8 @@ def main() -> None:
     for kind in ("normal", "skewed", "binary"):
         for is_estimated in (False, True):
             given = "estimated" if is_estimated else "true"
-            print(f"{kind:8s} {given:9s} propensities  {coverage(kind, n_logs, is_estimated=is_estimated):.4f}", flush=True)
+            held = coverage(kind, n_logs, is_estimated=is_estimated)
+            print(f"{kind:8s} {given:9s} propensities  {held:.4f}", flush=True)
 
 
 if __name__ == "__main__":

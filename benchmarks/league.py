@@ -29,7 +29,8 @@ USERS, N_TABLE = 1000, 4000
 
 def draw_world(rng: np.random.Generator, family: str) -> Any:
     """A table of potential outcomes with its own logging policy; `family` says what is done to its log."""
-    k, d, n_log = int(rng.integers(2, 11)), int(rng.integers(1, 9)), int(np.exp(rng.uniform(np.log(50), np.log(2000))))
+    k, d = int(rng.integers(2, 11)), int(rng.integers(1, 9))
+    n_log = int(np.exp(rng.uniform(np.log(50), np.log(2000))))
     contexts = rng.standard_normal((N_TABLE, d)) if rng.random() < 0.5 else rng.uniform(-1.7, 1.7, (N_TABLE, d))
     common, own = rng.standard_normal(d), rng.standard_normal((k, d)) * rng.uniform(0, 1)
     slopes = (common + own) / np.sqrt(d) * rng.uniform(0, 1.5)
@@ -83,7 +84,8 @@ def _usable(log: Log) -> Log:
 
 def _pooled(log: Log, rng: Any) -> Any:
     """Doubly robust virtual plays for a Thompson sampler of unknown variance: full trust."""
-    return hs.WarmStart(ThompsonNormal(log.n_actions, rng=rng), hs.DoublyRobust(_usable(log)), schedule="batch", rng=rng)
+    oracle = ThompsonNormal(log.n_actions, rng=rng)
+    return hs.WarmStart(oracle, hs.DoublyRobust(_usable(log)), schedule="batch", rng=rng)
 
 
 SYSTEMS: dict[str, Callable[[Any, Any, Any], Any]] = {
@@ -91,7 +93,9 @@ SYSTEMS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "start": lambda world, log, rng: start(log, horizon=USERS, rng=rng),
     "start, full trust": lambda world, log, rng: start(log, horizon=USERS, trust=1.0, rng=rng),
     "cold UCB": lambda world, log, rng: hs.UCB(world.n_actions),
-    "IPSW + UCB": lambda world, log, rng: hs.WarmStart(hs.UCB(world.n_actions), hs.IPSWeighting(_usable(log)), rng=rng),
+    "IPSW + UCB": lambda world, log, rng: hs.WarmStart(
+        hs.UCB(world.n_actions), hs.IPSWeighting(_usable(log)), rng=rng
+    ),
     "IPSW + Thompson": lambda world, log, rng: hs.WarmStart(
         hs.ThompsonGaussian(world.n_actions, scale=0.5, rng=rng), hs.IPSWeighting(_usable(log)), rng=rng
     ),

@@ -302,6 +302,12 @@ def test_by_time_the_first_rows_are_the_log_and_the_rest_comes_in_order():
     assert starts[2] == starts[3] == starts[4]
 
 
+def test_default_policies_can_be_asked_for_by_name():
+    log = make_log(600, np.random.default_rng(24))
+    found = compare(log, ["ucb cold"], shuffles=2, rounds=30)
+    assert {earning.name for earning in found.earnings} == {COLD, NAIVE, "ucb cold"}
+
+
 def test_progress_is_counted():
     steps = []
     log = make_log(300, np.random.default_rng(18))
@@ -371,6 +377,10 @@ def test_rejects():
     ):
         with pytest.raises(OptionError, match=text):
             compare(log, ranked_policies(), **settings)
+    with pytest.raises(OptionError, match="unknown policy 'nobody'; known for this log: cold, naive, thompson"):
+        compare(log, ["nobody"])
+    with pytest.raises(OptionError, match="decide_on names 'age', which is not a column of the log: x0"):
+        compare(log, decide_on=["age"])
     with pytest.raises(OptionError, match="int has no play: it is not a policy"):
         compare(log, {COLD: lambda log, rng: 3}, shuffles=2)
     with pytest.raises(OptionError, match="the policy has 2 actions, the log 3"):

@@ -32,7 +32,8 @@ def test_a_log_without_a_fault_is_trusted_by_nine_tenths():
 
 def test_faults_by_hand():
     """Odds 9 times 0.4 (a large imbalance) are 3.6, w = 3.6 / 4.6; for b also times 0.5: 1.8, w = 1.8 / 2.8."""
-    trust = weigh(signs(faults=(("large imbalance", "x is off"),), faults_of=((1, "no overlap", "half never saw it"),)))
+    of_b = (1, "no overlap", "half never saw it")
+    trust = weigh(signs(faults=(("large imbalance", "x is off"),), faults_of=(of_b,)))
     np.testing.assert_allclose(trust.weights, [3.6 / 4.6, 1.8 / 2.8])
     assert "x is off: its odds times 0.4" in trust.reasons
     assert "half never saw it: the odds for b times 0.5" in trust.reasons

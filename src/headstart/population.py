@@ -82,8 +82,8 @@ def _encode_named(population: Any, log: Log) -> Floats:
         if strange.any():
             row = int(np.argmax(strange))
             raise ContextError(
-                f"population column {column!r} in row {row} has the category {values.tolist()[row]!r}, which the log never "
-                f"shows: it cannot answer for such users; known: {known}"
+                f"population column {column!r} in row {row} has the category {values.tolist()[row]!r}, which the log "
+                f"never shows: it cannot answer for such users; known: {known}"
             )
         parts.append(is_known.astype(np.float64))
     return np.hstack(parts) if parts else np.empty((len(np.asarray(population[given[0]])), 0))

@@ -1,7 +1,7 @@
 """How far to trust a log: a prior weight and a bound on its bias per action, from what an audit found, with reasons.
 
-The weight w_a is the chance, before any user, that the log's mean of action a is right up to its standard error and
-the bias bound; with 1 - w_a it may be anything, and only users will tell (see RobustThompson). No audit can see
+The weight w_a is the chance, before any user, that the log's mean of action a is right up to its standard error;
+with 1 - w_a it may be anything, and only users will tell (see RobustThompson). No audit can see
 every fault, so w starts below 1 even for a log without one. The numbers are judgements, stated in one table; what is
 measured is how a start with them fares (METHODS.md).
 """
@@ -87,7 +87,7 @@ def weigh(signs: Signs) -> Trust:
     elif signs.has_contexts:
         start = ESTIMATED
         reasons.append(
-            f"the propensities are estimated from the contexts, which may lack a confounder: trust starts at {start:g}"
+            f"the propensities are estimated from the contexts, which may lack one: trust starts at {start:g}"
         )
     else:
         start = UNADJUSTED

@@ -55,7 +55,7 @@ class DoublyRobust(BudgetEvaluator):
         if isinstance(log, Log):
             self._estimate = self._estimate_rows(log, estimator, population, n_folds, rng)
         elif estimator is not None or population is not None:
-            raise OptionError("estimator= and population= look at rows one by one: take rows first, log.sample(100_000)")
+            raise OptionError("estimator= and population= need rows one by one: take rows first, log.sample(100_000)")
         else:
             sample = log.sample(SAMPLE_ROWS, rng=0)
             is_whole = len(sample) == len(log)

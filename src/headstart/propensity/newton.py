@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstart import kernels
+from headstart.errors import LogError
 from headstart.kernels.cholesky import factor_cholesky, solve_cholesky
 from headstart.kernels.softmax import add_softmax_curvature
 from headstart.propensity.rows import Floats
@@ -79,12 +80,13 @@ def solve(factor: Floats, vector: Floats) -> Floats:
 def _factor(hessian: Floats) -> Floats:
     """The Cholesky factor; of a little more than the Hessian where rounding has made it indefinite."""
     extra = 1e-14 * float(np.trace(hessian))
-    while True:
+    while extra < np.inf:
         factor = hessian.copy()
         if kernels.compiled(factor_cholesky)(factor):
             return factor
         hessian = hessian + extra * np.eye(len(hessian))
         extra *= 10.0
+    raise LogError("the regression of actions on contexts has no curvature: its contexts are not finite numbers")
 
 
 def _places(size: int) -> NDArray[np.int64]:

@@ -70,7 +70,8 @@ def choose(
     if kind == "one":
         return RobustThompson(log.n_actions, looked.summary, trust=trust.weights, rng=rng), None, why
     if kind == "forest":
-        return _start_forest(log, columns, rng), View(1.0, columns, np.zeros(columns.size), np.ones(columns.size)), why
+        view = View(1.0, columns, np.zeros(columns.size), np.ones(columns.size))
+        return _start_forest(log, columns, rng), view, why
     oracle, constant = start_linear(log, standard, weights, trust, rng)
     return oracle, View(constant, columns[moves], centres[moves], scales[moves]), why
 
@@ -167,19 +168,19 @@ def _decide(values: Values, noise: float, k: int, d: int, horizon: int) -> tuple
         most = max(most, other + 1.645 * doubt)
     if values.one.size >= 20 and most < cost:
         return "one", [
-            f"decisions are context-free: by the log, deciding on the contexts gains {mean:.3g} ± {error:.2g} a user, and "
-            f"learning to costs about {cost:.2g} over {horizon:,} users"
+            f"decisions are context-free: by the log, deciding on the contexts gains {mean:.3g} ± {error:.2g} a "
+            f"user, and learning to costs about {cost:.2g} over {horizon:,} users"
         ]
     if values.forest is not None:
         better, doubt = _average(values.forest - values.linear)
         if better > doubt:
             return "forest", [
-                f"decisions are by a forest: on rows it was not grown from it earns {better:.3g} ± {doubt:.2g} a user more "
-                "than a linear model"
+                f"decisions are by a forest: on rows it has not seen it earns {better:.3g} ± {doubt:.2g} a user more than "
+                "a linear model"
             ]
     return "linear", [
-        f"decisions are by a linear model per action: by the log, looking at the contexts gains {mean:.3g} ± {error:.2g} a "
-        "user over one action for all"
+        f"decisions are by a linear model per action: by the log, contexts gain {mean:.3g} ± {error:.2g} a user over one "
+        "action for all"
     ]
 
 

@@ -99,7 +99,8 @@ def estimate_chances(log: Log, rng: RNG = 0, notes: list[str] | None = None) -> 
     n = len(log)
     shares = np.bincount(log.actions, minlength=log.n_actions) / n
     if log.n_features == 0 or n < 10:
-        said.append("the chance of an action is taken to be its share of the log" + ("" if n >= 10 else ": it is so small"))
+        why = "" if n >= 10 else ", which has so few rows"
+        said.append(f"the chance of an action is taken to be its share of the log{why}")
         return log.with_propensities(shares[log.actions])
     with warnings.catch_warnings():  # overlap and trimming are dealt with here, and show in the standard errors
         warnings.simplefilter("ignore", OverlapWarning)

@@ -68,8 +68,8 @@ def start(
         plays = FIRST_PLAYS if (believed.weights < 1.0).any() else 0  # who trusts it wholly need not check
         oracle: Any = FirstPlays(prior, plays, rng=generator)
         reasons.append(
-            f"decisions are context-free: {plays} plays of each action, then Thompson sampling from the log's means as "
-            "far as trusted"
+            f"decisions are context-free: {plays} plays of each action, then Thompson sampling from the log's means "
+            "as far as trusted"
         )
         view = None
     else:
@@ -79,7 +79,8 @@ def start(
         reasons += why
     unknown = [str(rows.action_names[a]) for a in np.flatnonzero(np.isnan(looked.summary.means))]
     if unknown:
-        reasons.append(f"the log never shows {', '.join(unknown[:5])}{' ...' if len(unknown) > 5 else ''}: users will")
+        more = " and others" if len(unknown) > 5 else ""
+        reasons.append(f"the log never shows {', '.join(unknown[:5])}{more}: users will tell")
     return Started(
         oracle,
         log=log,

@@ -39,7 +39,7 @@ def test_it_explains_itself():
     policy = start(logged(), rng=0)
     assert isinstance(policy, Started)
     assert "doubly robust" in policy.explanation
-    assert "trust starts at 0.9" in policy.explanation
+    assert "trust starts at 0.8" in policy.explanation
     assert "context-free" in policy.explanation
     assert policy.summary.n_actions == 3
     assert (policy.virtual_plays <= policy.effective_sizes).all()
@@ -59,21 +59,27 @@ def test_the_same_seed_gives_the_same_future_and_a_state_can_be_taken_up():
     assert [other.play() for _ in range(20)] == [one.play() for _ in range(20)]
 
 
-def test_first_plays_are_two_of_each_and_no_more():
-    """Handed out, not learnt: without a single outcome the seventh user of three actions is the oracle's."""
-    policy = start(logged(), rng=1)
-    np.testing.assert_allclose(policy.probabilities(), 1 / 3)
-    first = [policy.play() for _ in range(6)]
-    assert sorted(first) == [0, 0, 1, 1, 2, 2]
-    assert policy.probabilities().max() > 0.5  # the log's say
+def test_first_plays_are_a_quarter_until_each_action_has_two_outcomes():
+    """The log is sure of action 2: of 3 actions that lack outcomes each has 1/12 beside what the log gives it."""
+    policy = start(logged(1000), rng=1)
     assert isinstance(policy.oracle, FirstPlays)
+    chances, known = policy.probabilities(), policy.oracle.oracle.probabilities()
+    np.testing.assert_allclose(chances, 0.75 * known + 1 / 12)
+    for action in (0, 0, 1, 1):
+        policy.update(None, action, 0.0)
+    np.testing.assert_allclose(policy.probabilities(), 0.75 * policy.oracle.oracle.probabilities() + [0, 0, 0.25])
+    for _ in range(2):
+        policy.update(None, 2, 1.0)
     assert policy.oracle.left.tolist() == [0, 0, 0]
+    np.testing.assert_allclose(policy.probabilities(), policy.oracle.oracle.probabilities())
 
 
 def test_first_plays_keep_to_what_is_available():
     policy = start(logged(), rng=1)
-    np.testing.assert_allclose(policy.probabilities(None, [0, 2]), [0.5, 0.0, 0.5])
-    assert {policy.play(None, [0, 2]) for _ in range(4)} == {0, 2}
+    chances = policy.probabilities(None, [0, 2])
+    assert chances[1] == 0.0
+    assert (chances[[0, 2]] >= 0.125).all()
+    assert {policy.play(None, [0, 2]) for _ in range(60)} == {0, 2}
     assert policy.play(None, [1]) == 1
 
 
@@ -160,7 +166,7 @@ def test_propensities_that_do_not_add_up_are_set_aside():
     policy = start(wrong, rng=0)
     assert "set aside" in policy.explanation
     bare = hs.Log(log.actions, log.outcomes, propensities=log.propensities / 2, n_actions=3)
-    assert start(bare, rng=0).trust.weights[0] < 0.7  # no contexts to estimate them by
+    assert start(bare, rng=0).trust.weights[0] < 0.5  # no contexts to estimate them by
 
 
 def test_chances_learnt_from_noise_are_not_believed():
@@ -273,8 +279,8 @@ def test_compiled_and_plain_have_the_same_future():
 
 
 def test_a_good_log_halves_the_regret_of_a_cold_start():
-    """The paper's world, 3 actions, 300 rows, 1,000 users, 60 runs: 0.4 of a cold Thompson sampler's regret with a
-    standard error of 0.05; 0.7 is six of them away."""
+    """The paper's world, 3 actions, 300 rows, 1,000 users, 60 runs: 0.5 of a cold Thompson sampler's regret with a
+    standard error of 0.05; 0.75 is five of them away."""
     curves = simulate(
         Synthetic(n_actions=3, n_log=300),
         {
@@ -287,8 +293,8 @@ def test_a_good_log_halves_the_regret_of_a_cold_start():
         seed=1,
     )
     cold = curves["cold"].regrets[:, -1].mean()
-    assert curves["start"].regrets[:, -1].mean() < 0.7 * cold
-    assert curves["withheld"].regrets[:, -1].mean() < 0.7 * cold
+    assert curves["start"].regrets[:, -1].mean() < 0.75 * cold
+    assert curves["withheld"].regrets[:, -1].mean() < 0.75 * cold
 
 
 def test_digits_by_context_beat_the_paper_s_linucb():

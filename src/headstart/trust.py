@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-LOGGED, ESTIMATED, UNADJUSTED = 0.9, 0.9, 0.6  # before any finding
+ADJUSTED, UNADJUSTED = 0.8, 0.6  # before any finding
 # What a finding does to the odds w / (1 - w). The gravest findings do not end trust: the mixture ends it by itself if
 # users disagree, and a log that was suspected for nothing still helps.
 FACTORS = {
@@ -68,7 +68,7 @@ class Signs:
 def suggest_trust(audit: Audit) -> Trust:
     """The trust that this audit supports.
 
-    w starts at 0.9 with propensities or contexts to adjust by, 0.6 with neither of them; each
+    w starts at 0.8 with propensities or contexts to adjust by, 0.6 with neither of them; each
     finding multiplies its odds by a stated factor. V is the largest of: with estimated propensities, what leaving out
     the strongest observed column does to the lead (a hidden confounder as strong is thinkable; a policy that logs its
     chances has none); the share of users who never saw the action times the outcome's spread; and, if users to come
@@ -82,10 +82,10 @@ def weigh(signs: Signs) -> Trust:
     k = len(signs.action_names)
     reasons: list[str] = []
     if signs.is_logged:
-        start = LOGGED
+        start = ADJUSTED
         reasons.append(f"the propensities are logged: trust starts at {start:g}")
     elif signs.has_contexts:
-        start = ESTIMATED
+        start = ADJUSTED
         reasons.append(
             f"the propensities are estimated from the contexts, which may lack one: trust starts at {start:g}"
         )

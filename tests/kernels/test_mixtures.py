@@ -18,11 +18,11 @@ ACCURACY = 1e-8  # what the docstring claims
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(60)
 
 
-def as_mixtures(weights, centres, scales, freedoms, cap_centres=None, cap_scales=None) -> Mixtures:
+def as_mixtures(weights, centres, scales, freedoms, cap_centres=None, cap_scales=None, n_capped=None) -> Mixtures:
     k = len(weights)
     arrays = [np.array(values, dtype=float) for values in (weights, centres, scales, freedoms)]
     caps = [np.full(k, np.inf) if c is None else np.array(c, dtype=float) for c in (cap_centres, cap_scales)]
-    return Mixtures(*arrays, *caps)
+    return Mixtures(*arrays, len(weights[0]) if n_capped is None else n_capped, *caps)
 
 
 def chances(draws: Mixtures, available=None) -> np.ndarray:
@@ -37,27 +37,34 @@ class Draw:
     """One action's draw, by scipy."""
 
     def __init__(self, draws: Mixtures, a: int) -> None:
-        self.weights = draws.weights[a]
-        self.parts = [stats.t(draws.freedoms[a], c, s) for c, s in zip(draws.centres[a], draws.scales[a], strict=True)]
-        self.cap = stats.t(draws.freedoms[a], draws.cap_centres[a], draws.cap_scales[a])
-        self.start = draws.cap_centres[a] if np.isfinite(draws.cap_scales[a]) else None
+        freedom = draws.freedoms[a]
+        self.weights, self.n_capped = draws.weights[a], draws.n_capped
+        self.parts = [stats.t(freedom, *c) for c in zip(draws.centres[a], draws.scales[a], strict=True)]
+        self.is_capped = np.isfinite(draws.cap_scales[a])
+        self.start = draws.cap_centres[a] if self.is_capped else np.inf
+        self.cap = stats.t(freedom, draws.cap_centres[a], draws.cap_scales[a])
 
     def survival(self, x):
-        own = sum(w * p.sf(x) for w, p in zip(self.weights, self.parts, strict=True))
-        return own if self.start is None else own * np.where(x < self.start, 1.0, 2.0 * self.cap.sf(x))
+        return sum(
+            w * part.sf(x) * (np.where(x < self.start, 1.0, 2.0 * self.cap.sf(x)) if j < self.n_capped else 1.0)
+            for j, (w, part) in enumerate(zip(self.weights, self.parts, strict=True))
+        )
 
     def density(self, x):
-        own = sum(w * p.pdf(x) for w, p in zip(self.weights, self.parts, strict=True))
-        if self.start is None:
-            return own
-        sf = sum(w * p.sf(x) for w, p in zip(self.weights, self.parts, strict=True))
-        return np.where(x < self.start, own, 2.0 * (own * self.cap.sf(x) + sf * self.cap.pdf(x)))
+        total = 0.0
+        for j, (w, part) in enumerate(zip(self.weights, self.parts, strict=True)):
+            single = part.pdf(x)
+            if self.is_capped and j < self.n_capped:
+                both = 2.0 * (single * self.cap.sf(x) + part.sf(x) * self.cap.pdf(x))
+                single = np.where(x < self.start, single, both)
+            total = total + w * single
+        return total
 
     def points(self):
         levels = np.concatenate([10.0 ** np.arange(-13, -1), [0.03, 0.1, 0.2, 0.35, 0.5]])
-        parts = [*self.parts, *([] if self.start is None else [self.cap])]
+        parts = [*self.parts, *([self.cap] if self.is_capped else [])]
         ends = [f(level) for part in parts for level in levels for f in (part.ppf, part.isf)]
-        return [*ends, *([] if self.start is None else [self.start])]
+        return [*ends, *([self.start] if self.is_capped else [])]
 
 
 def reference(draws: Mixtures) -> np.ndarray:
@@ -97,7 +104,18 @@ CASES = {
         [-0.5, np.inf, 0.1],
         [0.4, np.inf, 0.2],
     ),
-    "a cap far below": as_mixtures(ONE * 2, [[0.0], [5.0]], [[1.0], [0.1]], [9.0, 30.0], [np.inf, -3.0], [np.inf, 0.01]),
+    "partly capped": as_mixtures(
+        [[0.6, 0.3, 0.1]] * 2,
+        [[0.0, 0.5, 0.4], [0.5, 0.5, 0.25]],
+        [[0.1, 0.3, 1.0], [0.1, 0.3, 1.0]],
+        [38.0, 38.0],
+        [0.5, 0.1],
+        [0.4, 0.2],
+        n_capped=2,
+    ),
+    "a cap far below": as_mixtures(
+        ONE * 2, [[0.0], [5.0]], [[1.0], [0.1]], [9.0, 30.0], [np.inf, -3.0], [np.inf, 0.01]
+    ),
     "ten": as_mixtures(
         [[0.7, 0.3]] * 10, [[0.1 * a, 0.9] for a in range(10)], [[0.1, 1.0]] * 10, [20.0] * 10, [0.3] * 10, [0.5] * 10
     ),
@@ -122,7 +140,7 @@ def test_normal_components_agree_with_the_normal_family():
 def test_an_action_that_is_not_available_has_no_part_in_it():
     got = chances(CASES["few freedoms"], [True, False, True])
     assert got[1] == 0.0
-    left = Mixtures(*(values[[0, 2]] for values in CASES["few freedoms"]))
+    left = Mixtures(*(v if isinstance(v, int) else v[[0, 2]] for v in CASES["few freedoms"]))
     np.testing.assert_allclose(got[[0, 2]], reference(left), rtol=0, atol=ACCURACY)
 
 

@@ -12,7 +12,7 @@ from headstart.checks import check_action, check_n_actions
 from headstart.errors import OptionError
 from headstart.kernels import absorb, implements, kernel, play, probabilities, update, withdraw
 from headstart.kernels.best import draw_available
-from headstart.kernels.mixtures import probability_of_best_mixture
+from headstart.kernels.mixtures import Mixtures, probability_of_best_mixture
 from headstart.kernels.moments import absorb_moments, new_moments, pooled_variance, update_moments
 from headstart.kernels.random import draw_student, draw_uniform
 from headstart.oracles.compiled import CompiledOracle
@@ -121,11 +121,12 @@ def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
                 n_left += 1.0
         out /= n_left
         return
-    freedoms = np.empty(state.weights.shape)
+    freedoms = np.empty(n_actions)
     for a in range(n_actions):
-        for j in range(freedoms.shape[1]):
-            freedoms[a, j] = state.freedoms[a] + state.counts[a]
-    probability_of_best_mixture(state.weights, state.locations, state.scales, freedoms, available, out)
+        freedoms[a] = state.freedoms[a] + state.counts[a]
+    nothing = np.full(n_actions, np.inf)
+    draws = Mixtures(state.weights, state.locations, state.scales, freedoms, nothing, nothing)
+    probability_of_best_mixture(draws, available, out)
 
 
 @implements(update, RobustThompsonState)

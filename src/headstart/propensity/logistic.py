@@ -17,6 +17,7 @@ from headstart.propensity import newton, passes
 from headstart.propensity.rows import Floats, Rows, Summary, keep_actions, rows_of, summarise, without_targets
 
 _NEWTON_LIMIT = 250  # parameters; beyond, the Hessian of a sample costs more than the passes it saves
+_TINY = 30  # parameters: a Hessian of so few costs less than the passes it saves, always
 _ROWS_PER_PARAMETER = 20
 _FEW_ROWS = 2_000
 _SMOOTHING = 0.01
@@ -31,7 +32,7 @@ class Fit:
     slopes: Floats  # (K, d) of the columns as they are
     intercepts: Floats  # (K,) -inf for an action the rows never show
     theta: Floats | None = None  # (present actions, d + 1) in standardised columns
-    factor: Floats | None = None  # (p, p) Cholesky's, of the Hessian of a sample
+    factor: Floats | None = None  # (p, p) Cholesky's, of a Hessian near the minimum
 
     def predict(self, contexts: Floats) -> Floats:
         """P(action | context) of every row, (n, K)."""
@@ -90,7 +91,7 @@ def _begin(
         return theta, None, False
     if start is not None and start.theta is not None and start.theta.shape == theta.shape:
         theta = start.theta
-        if not is_all:
+        if not is_all or theta.size > _TINY:  # a few passes cost less than one new Hessian
             return theta, start.factor, False
     contexts = np.ones((block.actions.size, theta.shape[1]))
     contexts[:, :-1] = (block.contexts - summary.centre) / summary.spread
@@ -100,7 +101,7 @@ def _begin(
     weights = block.weights if block.weights.size else np.ones(len(contexts))
     accuracy = _TOLERANCE if is_all else _ROUGH_TOLERANCE
     theta, factor = newton.minimise(contexts, labels, weights / weights.sum(), penalty, theta, accuracy)
-    return theta, None if is_all else factor, is_all
+    return theta, factor, is_all
 
 
 class LogisticState(NamedTuple):

@@ -175,12 +175,12 @@ def _decide(values: Values, noise: float, k: int, d: int, horizon: int) -> tuple
         better, doubt = _average(values.forest - values.linear)
         if better > doubt:
             return "forest", [
-                f"decisions are by a forest: on rows it has not seen it earns {better:.3g} ± {doubt:.2g} a user more than "
-                "a linear model"
+                f"decisions are by a forest: on rows it has not seen it earns {better:.3g} ± {doubt:.2g} more a user "
+                "than a linear model"
             ]
     return "linear", [
-        f"decisions are by a linear model per action: by the log, contexts gain {mean:.3g} ± {error:.2g} a user over one "
-        "action for all"
+        f"decisions are by a linear model per action: by the log, contexts gain {mean:.3g} ± {error:.2g} a user "
+        "over one action for all"
     ]
 
 

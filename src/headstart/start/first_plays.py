@@ -1,9 +1,9 @@
-"""First plays: a few users for every action before the log has its say.
+"""First plays: a few users for every action while the log has its say.
 
 A log that makes the best action look bad is only found out by playing that action, and a prior that believes the log
-waits long for it. Two plays of each action, right at the start, cost little where the log is right and bring the
-conflict to light where it is not (METHODS.md has the figures). The plays are counted when they are handed out, not
-when their outcomes come: with late outcomes it is still two users an action and no more.
+waits long for it. So until every action has two outcomes of users, one user in four is shown one that has not. It costs
+little where the log is right and brings the conflict to light where it is not (METHODS.md has the figures); and where
+outcomes come late, three users in four are still served by what the log knows.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ from headstart.kernels import Entry, implements, kernel, play, probabilities, up
 from headstart.kernels.random import draw_uniform
 from headstart.randomness import RNG, as_generator, as_words
 
+CHANCE = 0.25
+
 
 class FirstPlaysState(NamedTuple):
     oracle: Any
-    left: NDArray[np.int64]  # (K,) first plays still to hand out
+    left: NDArray[np.int64]  # (K,) outcomes that an action still lacks
     rng: NDArray[np.uint64]  # (4,)
 
 
@@ -37,31 +39,34 @@ def _count(left: Any, available: Any) -> int:
 @implements(play, FirstPlaysState)
 def _play(state: Any, context: Any, available: Any) -> Any:
     n = _count(state.left, available)
-    if n == 0:
-        return play(state.oracle, context, available)
-    skip = int(draw_uniform(state.rng) * n)
-    for a in range(available.size):
-        if available[a] and state.left[a] > 0:
-            if skip == 0:
-                state.left[a] -= 1
-                return a
-            skip -= 1
+    if n > 0:
+        drawn = draw_uniform(state.rng)
+        if drawn < CHANCE:
+            skip = int(drawn / CHANCE * n)
+            for a in range(available.size):
+                if available[a] and state.left[a] > 0:
+                    if skip == 0:
+                        return a
+                    skip -= 1
     return play(state.oracle, context, available)
 
 
 @implements(update, FirstPlaysState)
 def _update(state: Any, context: Any, action: Any, outcome: Any) -> None:
+    if state.left[action] > 0:
+        state.left[action] -= 1
     update(state.oracle, context, action, outcome)
 
 
 @implements(probabilities, FirstPlaysState)
 def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
+    probabilities(state.oracle, context, available, out)
     n = _count(state.left, available)
-    if n == 0:
-        probabilities(state.oracle, context, available, out)
-        return
-    for a in range(available.size):
-        out[a] = 1.0 / n if available[a] and state.left[a] > 0 else 0.0
+    if n > 0:
+        for a in range(available.size):
+            out[a] *= 1.0 - CHANCE
+            if available[a] and state.left[a] > 0:
+                out[a] += CHANCE / n
 
 
 def _choose(state: Any, context: Any, available: Any) -> Any:
@@ -69,7 +74,7 @@ def _choose(state: Any, context: Any, available: Any) -> Any:
 
 
 class FirstPlays:
-    """An oracle that is only asked once every available action has had its first plays, in random order."""
+    """A context-free oracle, but with chance 1/4 an action that lacks outcomes, as long as there is one."""
 
     n_features = 0
 
@@ -86,38 +91,32 @@ class FirstPlays:
 
     @property
     def left(self) -> NDArray[np.int64]:
-        """First plays still to hand out, (K,)."""
+        """Outcomes that each action still lacks, (K,)."""
         return self._left.copy()
 
     def play(self, context: ArrayLike | None = None, available: Available = None) -> int:
         """A first play, or the oracle's choice."""
-        mask = self._mask(available)
-        if not (mask & (self._left > 0)).any():
-            chosen: int = self.oracle.play(context, available)
-            return chosen
-        return int(self._choose(self.kernel_state, NO_CONTEXT, mask))
+        return int(self._choose(self.kernel_state, NO_CONTEXT, self._mask(available)))
 
     def update(self, context: ArrayLike | None, action: int, outcome: float) -> None:
         """Learn what came of it."""
-        self.oracle.update(context, action, outcome)
+        self.oracle.update(context, action, outcome)  # it checks: a rejected outcome changes nothing
+        self._left[action] = max(self._left[action] - 1, 0)
 
     def probabilities(
         self, context: ArrayLike | None = None, available: Available = None
     ) -> NDArray[np.float64]:
         """The exact chance of each action in `play`."""
-        mask = self._mask(available)
-        first = mask & (self._left > 0)
-        if not first.any():
-            chances: NDArray[np.float64] = self.oracle.probabilities(context, available)
-            return chances
-        return first / first.sum()
+        chances: NDArray[np.float64] = self.oracle.probabilities(context, available)
+        first = self._mask(available) & (self._left > 0)
+        return (1.0 - CHANCE) * chances + CHANCE * first / first.sum() if first.any() else chances
 
     def readings(self) -> Any:
         """The oracle's readings."""
         return self.oracle.readings()
 
     def get_state(self) -> dict[str, NDArray[Any]]:
-        """The oracle's state, the first plays left and the state of their randomness."""
+        """The oracle's state, the outcomes lacking and the state of the randomness."""
         return {**self.oracle.get_state(), "first_plays_left": self.left, "first_plays_rng": self._rng.copy()}
 
     def set_state(self, saved: dict[str, NDArray[Any]]) -> None:
@@ -139,4 +138,4 @@ class FirstPlays:
         return check_available(available, self.n_actions)
 
     def __repr__(self) -> str:
-        return f"FirstPlays({self.oracle!r}, left {self._left.tolist()})"
+        return f"FirstPlays({self.oracle!r}, outcomes lacking {self._left.tolist()})"

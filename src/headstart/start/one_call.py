@@ -52,7 +52,7 @@ def start(
     Notes
     -----
     Context-free: the log's doubly robust means and their standard errors are the prior of Thompson sampling, with a
-    vague component beside it (RobustThompson), after two plays of each action; a log in conflict with users fades by
+    vague component beside it (RobustThompson), and two early plays of each action (`first_plays`); a log in conflict with users fades by
     itself. The bias bounds of `trust` are for reading: the vague component covers biases of any size. `start.looking`
     has the rules for propensities, `trust` those for trust, `start.choosing` those for deciding by context.
     """
@@ -68,8 +68,10 @@ def start(
         plays = FIRST_PLAYS if (believed.weights < 1.0).any() else 0  # who trusts it wholly need not check
         oracle: Any = FirstPlays(prior, plays, rng=generator)
         reasons.append(
-            f"decisions are context-free: {plays} plays of each action, then Thompson sampling from the log's means "
-            "as far as trusted"
+            "decisions are context-free, by Thompson sampling from the log's means as far as trusted; one user in four is "
+            f"shown an action with fewer than {plays} outcomes while there is one"
+            if plays
+            else "decisions are context-free, by Thompson sampling from the log's means"
         )
         view = None
     else:

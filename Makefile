@@ -26,6 +26,8 @@ benchmark: $(VENV)/.benchmark
 campaigns: $(VENV)/.test
 	$(BIN)/python -m headstart.experiments.campaign results
 	$(BIN)/python -m headstart.experiments.results results > RESULTS.md
+	@# Kills, faults, replicas, a million propensities: about an hour; RELIABILITY.md has the figures.
+	$(BIN)/python -m tests.serve.campaign
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

@@ -12,7 +12,6 @@ from headstart.oracles.thompson_normal import ThompsonNormal
 from headstart.simulate import simulate
 from headstart.start import Started, start
 from headstart.start.choosing import as_columns
-from headstart.start.first_plays import FirstPlays
 from headstart.start.looking import estimate_chances, find_confounding, find_fault
 from headstart.testing import check_oracle
 from headstart.trust import Trust
@@ -59,31 +58,7 @@ def test_the_same_seed_gives_the_same_future_and_a_state_can_be_taken_up():
     assert [other.play() for _ in range(20)] == [one.play() for _ in range(20)]
 
 
-def test_first_plays_are_a_quarter_until_each_action_has_two_outcomes():
-    """The log is sure of action 2: of 3 actions that lack outcomes each has 1/12 beside what the log gives it."""
-    policy = start(logged(1000), rng=1)
-    assert isinstance(policy.oracle, FirstPlays)
-    chances, known = policy.probabilities(), policy.oracle.oracle.probabilities()
-    np.testing.assert_allclose(chances, 0.75 * known + 1 / 12)
-    for action in (0, 0, 1, 1):
-        policy.update(None, action, 0.0)
-    np.testing.assert_allclose(policy.probabilities(), 0.75 * policy.oracle.oracle.probabilities() + [0, 0, 0.25])
-    for _ in range(2):
-        policy.update(None, 2, 1.0)
-    assert policy.oracle.left.tolist() == [0, 0, 0]
-    np.testing.assert_allclose(policy.probabilities(), policy.oracle.oracle.probabilities())
-
-
-def test_first_plays_keep_to_what_is_available():
-    policy = start(logged(), rng=1)
-    chances = policy.probabilities(None, [0, 2])
-    assert chances[1] == 0.0
-    assert (chances[[0, 2]] >= 0.125).all()
-    assert {policy.play(None, [0, 2]) for _ in range(60)} == {0, 2}
-    assert policy.play(None, [1]) == 1
-
-
-def test_full_trust_needs_no_first_plays():
+def test_full_trust_follows_the_log():
     policy = start(logged(1000), trust=1.0, rng=0)
     assert policy.probabilities().max() > 0.99
 

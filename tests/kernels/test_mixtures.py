@@ -45,10 +45,10 @@ class Draw:
         self.cap = stats.t(freedom, draws.cap_centres[a], draws.cap_scales[a])
 
     def survival(self, x):
-        return sum(
-            w * part.sf(x) * (np.where(x < self.start, 1.0, 2.0 * self.cap.sf(x)) if j < self.n_capped else 1.0)
-            for j, (w, part) in enumerate(zip(self.weights, self.parts, strict=True))
-        )
+        total, cap = 0.0, np.where(x < self.start, 1.0, 2.0 * self.cap.sf(x)) if self.is_capped else 1.0
+        for j, (w, part) in enumerate(zip(self.weights, self.parts, strict=True)):
+            total = total + w * part.sf(x) * (cap if j < self.n_capped else 1.0)
+        return total
 
     def density(self, x):
         total = 0.0

@@ -28,8 +28,8 @@ _NEARLY_NORMAL = 1e8  # degrees of freedom from which a Student distribution is 
 class Mixtures(NamedTuple):
     """What each action's draw comes from: component j with chance weights[a, j]; the first ones may be capped.
 
-    A component is centre + scale t, t Student's with freedoms[a] degrees. A draw from one of the first `n_capped` is the
-    lesser of it and cap_centre + cap_scale |t|, with a t of its own. A cap_scale of infinity: no cap.
+    A component is centre + scale t, t Student's with freedoms[a] degrees. A draw from one of the first n_capped is
+    the lesser of it and cap_centre + cap_scale |t|, with a t of its own. A cap_scale of infinity: no cap.
     """
 
     weights: Floats  # (K, J)
@@ -116,7 +116,9 @@ def _merged_points(draws: Mixtures, rivals: NDArray[np.int64]) -> Floats:
 
 
 @kernel
-def _fill_density(draws: Mixtures, action: int, first: int, last: int, middle: float, half: float, out: Floats) -> None:
+def _fill_density(
+    draws: Mixtures, action: int, first: int, last: int, middle: float, half: float, out: Floats
+) -> None:
     """The density of components first..last - 1 together at a panel's nodes."""
     freedom = draws.freedoms[action]
     log_scale = _log_scale(freedom)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from headstart.checks import check_action, check_n_actions
+from headstart.checks import check_action, check_n_actions, check_number
 from headstart.errors import OptionError
 from headstart.kernels import absorb, implements, kernel, play, probabilities, update, withdraw
 from headstart.kernels.best import draw_available
@@ -21,9 +21,13 @@ from headstart.summary import Summary
 
 Floats = NDArray[np.float64]
 
-TRUST = 0.8
+TRUST = 0.7
+RIVAL_SHARE = 0.8
+RIVAL_WIDTH = 0.35  # of the spread S: how far from the best action's mean a rival's may be
 POOLING = 8.0  # outcomes' worth of the pooled variance in each action's own, as in ThompsonNormal
 MOST_FREEDOM = 30.0  # outcomes' worth of the log's variance at most: users correct a wrong one soon
+
+LOGGED, RIVAL, VAGUE = range(3)  # the prior's components
 
 
 class TrustReadings(NamedTuple):
@@ -42,14 +46,17 @@ class RobustThompsonState(NamedTuple):
     sums: Floats  # (K,)
     means: Floats  # (K,)
     squares: Floats  # (K,) squared deviations from the mean
-    centres: Floats  # (K, J) of the prior's components
-    sizes: Floats  # (K, J) plays that they are worth
-    log_priors: Floats  # (K, J) logarithms of their chances
-    variances: Floats  # (K,) prior variance of an outcome; all 0: unknown, taken from the users
+    centres: Floats  # (K, 3) of the prior's components
+    sizes: Floats  # (K, 3) plays that they are worth
+    log_priors: Floats  # (K, 3) logarithms of their chances
+    log_others: Floats  # (3,) the same without the log
+    variances: Floats  # (K,) prior variance of an outcome; 0: unknown, the users' so far stands in
     freedoms: Floats  # (K,) outcomes that the prior variance is worth
-    weights: Floats  # (K, J) chances of the components by now
-    locations: Floats  # (K, J) their posterior means
-    scales: Floats  # (K, J) and scales
+    weights: Floats  # (K, 3) chances of the components by now
+    locations: Floats  # (K, 3) their posterior means
+    scales: Floats  # (K, 3) and scales; 0: all outcomes were equal so far
+    caps: Floats  # (K,) the scale of the cap above the users' mean; infinite: none
+    is_capped: NDArray[np.bool_]  # (K,)
     rng: NDArray[np.uint64]  # (4,)
 
 
@@ -58,9 +65,8 @@ def _weigh(state: Any, a: int, variance: float) -> None:
     """Posterior of each component of action a: normal-inverse-gamma, weighed by its marginal likelihood."""
     n, mean = state.counts[a], state.means[a]
     freedom = state.freedoms[a] + n
-    n_components = state.sizes.shape[1]
     top = -np.inf
-    for j in range(n_components):
+    for j in range(3):
         size = state.sizes[a, j] + n
         apart = mean - state.centres[a, j]
         squares = state.freedoms[a] * variance + state.squares[a] + state.sizes[a, j] * n / size * apart * apart
@@ -70,11 +76,13 @@ def _weigh(state: Any, a: int, variance: float) -> None:
         state.weights[a, j] = state.log_priors[a, j] + evidence
         top = max(top, state.weights[a, j])
     total = 0.0
-    for j in range(n_components):
+    for j in range(3):
         state.weights[a, j] = math.exp(state.weights[a, j] - top)
         total += state.weights[a, j]
-    for j in range(n_components):
+    for j in range(3):
         state.weights[a, j] /= total
+    if state.is_capped[a] and n > 0.0:
+        state.caps[a] = math.sqrt((state.freedoms[a] * variance + state.squares[a]) / (freedom * n))
 
 
 @kernel
@@ -82,7 +90,7 @@ def _refresh(state: Any, action: int) -> None:
     if state.variances[action] > 0.0:
         _weigh(state, action, state.variances[action])
         return
-    variance = pooled_variance(state)  # the log shows no variance: that of the users so far stands in
+    variance = pooled_variance(state)
     if variance > 0.0:
         for a in range(state.counts.size):
             _weigh(state, a, variance)
@@ -90,19 +98,21 @@ def _refresh(state: Any, action: int) -> None:
 
 @implements(play, RobustThompsonState)
 def _play(state: Any, context: Any, available: Any) -> Any:
+    if state.scales[0, 0] == 0.0:  # all outcomes so far are one number
+        return draw_available(draw_uniform(state.rng), available)
     best = -1
     best_draw = -np.inf
     for a in range(available.size):
         if available[a]:
-            if state.scales[a, 0] == 0.0:
-                return draw_available(draw_uniform(state.rng), available)
             left = draw_uniform(state.rng)
-            j = 0
-            while j < state.weights.shape[1] - 1 and left >= state.weights[a, j]:
+            j = LOGGED
+            while j < VAGUE and left >= state.weights[a, j]:
                 left -= state.weights[a, j]
                 j += 1
             freedom = state.freedoms[a] + state.counts[a]
             draw = state.locations[a, j] + state.scales[a, j] * draw_student(state.rng, freedom)
+            if j < VAGUE and state.caps[a] < np.inf:
+                draw = min(draw, state.means[a] + state.caps[a] * abs(draw_student(state.rng, freedom)))
             if best < 0 or draw > best_draw:
                 best = a
                 best_draw = draw
@@ -111,21 +121,15 @@ def _play(state: Any, context: Any, available: Any) -> Any:
 
 @implements(probabilities, RobustThompsonState)
 def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
-    n_actions = available.size
     if state.scales[0, 0] == 0.0:
-        out[:] = 0.0
         n_left = 0.0
-        for a in range(n_actions):
-            if available[a]:
-                out[a] = 1.0
-                n_left += 1.0
+        for a in range(available.size):
+            out[a] = 1.0 if available[a] else 0.0
+            n_left += out[a]
         out /= n_left
         return
-    freedoms = np.empty(n_actions)
-    for a in range(n_actions):
-        freedoms[a] = state.freedoms[a] + state.counts[a]
-    nothing = np.full(n_actions, np.inf)
-    draws = Mixtures(state.weights, state.locations, state.scales, freedoms, nothing, nothing)
+    freedoms = state.freedoms + state.counts
+    draws = Mixtures(state.weights, state.locations, state.scales, freedoms, VAGUE, state.means, state.caps)
     probability_of_best_mixture(draws, available, out)
 
 
@@ -143,32 +147,69 @@ def _absorb(state: Any, context: Any, action: Any, outcome: Any, variance: Any) 
 
 @implements(withdraw, RobustThompsonState)
 def _withdraw(state: Any, action: Any) -> None:
-    for j in range(state.sizes.shape[1] - 1):
-        state.log_priors[action, j] = -np.inf
+    for j in range(3):
+        state.log_priors[action, j] = state.log_others[j]
     _refresh(state, action)
 
 
 class RobustThompson(CompiledOracle):
-    """Per action, with chance `trust` the log's mean and standard error, otherwise a vague prior; users re-weigh them.
+    """Thompson sampling that starts from a log and lets users overrule it (after Schmidli et al. 2014).
+
+    Before any user, the mean of an action is, with chance `trust`, what the log says: N(m_a, s_a^2). Otherwise the
+    log is wrong about it: it is a rival, N(M, (0.35 S)^2) around the largest mean M of the log, or anything,
+    N(centre, S^2) around their average; S^2 = the outcomes' variance + the variance of the log's means between
+    actions. Each outcome re-weighs the three by their marginal likelihood, so a log in conflict with users fades by
+    itself. A play draws a component, then a mean from its posterior, per action; unless the component is the third,
+    the draw is capped by one from users alone, ȳ_a + sqrt(v_a / n_a) |t|: the log can make an action look better than
+    its users do only for as long as they are few.
+
+    The rival is what protects a best action that the log makes look bad: the one mistake that no outcome reveals
+    unless the action is played. METHODS.md has the measured frontier and where the default trust stands on it.
+
+    `probabilities` are computed by quadrature, to 1e-8, not sampled.
 
     Parameters
     ----------
     summary
-        What the log knows of each action (`evaluator.summary()`).
+        What the log knows of each action (`evaluator.summary()`). An action it does not show has no logged component.
+        Outcomes are normal with the log's variance, which counts as 30 outcomes at most and is corrected by users.
     trust
-        The chance that the log is right about an action: one number in [0, 1], or one per action (`audit` suggests
-        them).
+        The chance that the log is right about an action: one number in [0, 1], or one per action (the audit suggests
+        them). 1: nothing but the log, without a cap. 0: the log serves only for the scale.
+    rival_share
+        Of the distrust, how much goes to the rival; the rest is vague. 0 is the mixture of Schmidli et al.
+    is_capped
+        False leaves the cap out.
     """
 
     def __init__(
-        self, n_actions: int, summary: Summary, *, trust: ArrayLike = TRUST, rng: RNG = None
+        self,
+        n_actions: int,
+        summary: Summary,
+        *,
+        trust: ArrayLike = TRUST,
+        rival_share: float = RIVAL_SHARE,
+        is_capped: bool = True,
+        rng: RNG = None,
     ) -> None:
         n = check_n_actions(n_actions)
         chances = check_trust(trust, n)
-        prior = _new_prior(_check_summary(summary, n), chances)
+        share = check_number("rival_share", rival_share, low=0.0, high=1.0)
+        with np.errstate(divide="ignore"):
+            others = np.log([0.0, share, 1.0 - share])
+        prior = _new_prior(check_known(summary, n), chances, share)
         shape = prior[0].shape
         state = RobustThompsonState(
-            *new_moments(n), *prior, np.exp(prior[2]), prior[0].copy(), np.zeros(shape), as_words(rng)
+            *new_moments(n),
+            *prior[:3],
+            others,
+            *prior[3:],
+            np.exp(prior[2]),
+            prior[0].copy(),
+            np.zeros(shape),
+            np.full(n, np.inf),
+            (chances < 1.0) & bool(is_capped),
+            as_words(rng),
         )
         super().__init__(n, state)
         for a in range(n):
@@ -182,15 +223,12 @@ class RobustThompson(CompiledOracle):
         """Posterior mean and standard error per action, and how far the log is still trusted."""
         state = self._state
         freedom = (state.freedoms + state.counts)[:, None]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            spread = np.where(freedom > 2.0, freedom / (freedom - 2.0), np.nan)
         means = (state.weights * state.locations).sum(axis=1)
-        squares = state.weights * (state.scales**2 * spread + (state.locations - means[:, None]) ** 2)
-        errors = np.sqrt(squares.sum(axis=1))
-        trust = 1.0 - state.weights[:, -1]
-        return TrustReadings(
-            state.counts.copy(), means, means - 1.96 * errors, means + 1.96 * errors, errors, trust
-        )
+        around = (state.locations - means[:, None]) ** 2
+        errors = np.sqrt((state.weights * (state.scales**2 * freedom / (freedom - 2.0) + around)).sum(axis=1))
+        half = 1.959963984540054 * errors
+        trust = state.weights[:, LOGGED].copy()
+        return TrustReadings(state.counts.copy(), means, means - half, means + half, errors, trust)
 
 
 def check_trust(trust: ArrayLike, n_actions: int) -> Floats:
@@ -204,7 +242,7 @@ def check_trust(trust: ArrayLike, n_actions: int) -> Floats:
     return chances
 
 
-def _check_summary(summary: Summary, n_actions: int) -> tuple[Floats, Floats, Floats]:
+def check_known(summary: Summary, n_actions: int) -> tuple[Floats, Floats, Floats]:
     """Means, effective sizes and variances, (K,) each; size 0 for an action of which the log knows nothing."""
     if not isinstance(summary, Summary):
         raise OptionError(f"summary must be a Summary (evaluator.summary()), got {type(summary).__name__}")
@@ -216,21 +254,26 @@ def _check_summary(summary: Summary, n_actions: int) -> tuple[Floats, Floats, Fl
     return means, np.where(is_known, sizes, 0.0), variances
 
 
-def _new_prior(known: tuple[Floats, Floats, Floats], trust: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """Centres, sizes, log chances (K, 2), prior variances and their freedoms (K,)."""
+def _new_prior(
+    known: tuple[Floats, Floats, Floats], trust: Floats, rival_share: float
+) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """Centres, sizes, log chances (K, 3), prior variances and their freedoms (K,)."""
     means, sizes, variances = known
-    n_actions = sizes.size
+    n = sizes.size
     is_known = sizes > 0.0
-    centre = float(means[is_known].mean()) if is_known.any() else 0.0
-    between = float(((means[is_known] - centre) ** 2).sum() / max(is_known.sum() - 1, 1))
+    centre, top, between = 0.0, 0.0, 0.0
+    if is_known.any():
+        centre, top = float(means[is_known].mean()), float(means[is_known].max())
+        between = float(((means[is_known] - centre) ** 2).sum() / max(is_known.sum() - 1, 1))
     own = np.maximum(sizes - 1.0, 0.0)
     pooled = (float((own * variances).sum()) + between) / (float(own.sum()) + 1.0)
     variance = (own * variances + POOLING * pooled) / (own + POOLING)
-    ratio = variance / (variance + between) if pooled > 0.0 else np.ones(n_actions)
-    centres = np.stack([np.where(is_known, means, centre), np.full(n_actions, centre)], axis=1)
-    components = np.stack([np.where(is_known, sizes, ratio), ratio], axis=1)
-    chances = np.where(is_known, trust, 0.0)
+    unit = variance / (pooled + between) if pooled > 0.0 else np.ones(n)  # plays that N(., S^2) is worth
+    wrong = 1.0 - np.where(is_known, trust, 0.0)
+    chances = np.stack([1.0 - wrong, wrong * rival_share, wrong * (1.0 - rival_share)], axis=1)
     with np.errstate(divide="ignore"):
-        log_priors = np.log(np.stack([chances, 1.0 - chances], axis=1))
-    freedoms = np.clip(own, POOLING, MOST_FREEDOM) if pooled > 0.0 else np.full(n_actions, POOLING)
-    return centres, components, log_priors, variance, freedoms
+        log_priors = np.log(chances)
+    centres = np.stack([np.where(is_known, means, centre), np.full(n, top), np.full(n, centre)], axis=1)
+    plays = np.stack([np.where(is_known, sizes, unit), unit / RIVAL_WIDTH**2, unit], axis=1)
+    freedoms = np.clip(own, POOLING, MOST_FREEDOM) if pooled > 0.0 else np.full(n, POOLING)
+    return centres, plays, log_priors, variance, freedoms

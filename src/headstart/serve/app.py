@@ -52,7 +52,6 @@ class App:
         self.overviews = {name: Overview(engine, name) for name in engine.config.experiments}
         self.metrics = Metrics(engine, self.overviews)
         self.door = Door(read_keys(engine.config.keys), rate_limit=self.options.rate_limit)
-        self._labels = {name: [str(a) for a in each.actions] for name, each in engine.config.experiments.items()}
         self._posts: dict[str, tuple[str, Handler]] = {
             "decide": ("decide", self._decide),
             "decide/batch": ("decide", self._decide_many),
@@ -124,15 +123,12 @@ class App:
     async def _decide(self, experiment: str, body: dict[str, Any]) -> Any:
         context, available, event_id = read_decide(body)
         decision = await self.engine.decide_async(experiment, context, available, event_id)
-        return as_decision(decision, self._labels[experiment])
+        return as_decision(decision)
 
     async def _decide_many(self, experiment: str, body: dict[str, Any]) -> Any:
         asks = [read_decide(item, f"decisions[{i}].") for i, item in enumerate(read_many(body, "decisions"))]
         answers = await self.engine.decide_many_async(experiment, [ask._asdict() for ask in asks])
-        labels = self._labels[experiment]
-        return {
-            "decisions": [_refused(a) if isinstance(a, HeadstartError) else as_decision(a, labels) for a in answers]
-        }
+        return {"decisions": [_refused(a) if isinstance(a, HeadstartError) else as_decision(a) for a in answers]}
 
     async def _outcome(self, experiment: str, body: dict[str, Any]) -> Any:
         return as_receipt(await self.engine.outcome_async(experiment, *read_outcome(body)))

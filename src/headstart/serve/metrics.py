@@ -28,7 +28,7 @@ class Metrics:
             "headstart_commit_events", "Events in a commit", registry=self.registry, buckets=(1, 4, 16, 64, 256, 1024)
         )
         self.registry.register(self)
-        engine._ledger.on_commit = self._count_commit
+        engine.watch_commits(self._count_commit)
 
     def count_answer(self, status: int) -> None:
         """One more answer with this status."""

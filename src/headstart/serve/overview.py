@@ -104,7 +104,7 @@ class Overview:
         }
 
     def _conflicts(self) -> list[str]:
-        withdrawn = self._engine._ledger.reader.last(self._experiment, kinds.LOG_WITHDRAWN)
+        withdrawn = self._engine.last_event(self._experiment, kinds.LOG_WITHDRAWN)
         if withdrawn is None:
             return []
         return [f"The log was withdrawn: {withdrawn.body.get('reason') or 'no reason was given'}"]

@@ -17,6 +17,7 @@ from headstart.serve.engine import Engine
 from headstart.serve.options import ServerOptions
 
 _GRACE_SECONDS = 10
+_SWITCH_SECONDS = 0.001  # between the event loop and the writer: at Python's 5 ms a group waits longer than a commit
 
 
 class JsonLines(logging.Formatter):
@@ -50,6 +51,7 @@ def run_service(
     """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
+    sys.setswitchinterval(_SWITCH_SECONDS)
     logging.basicConfig(handlers=[handler], level=log_level.upper(), force=True)
     make_server(App(Engine.open(config), options), on_ready).run()
 

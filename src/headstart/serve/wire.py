@@ -59,13 +59,13 @@ _REFUSALS: tuple[tuple[type[HeadstartError], int, str], ...] = (
 )
 
 
-def as_decision(decision: Decision, labels: list[str]) -> dict[str, Any]:
+def as_decision(decision: Decision) -> dict[str, Any]:
     """A decision as the caller sees it."""
     return {
         "event_id": decision.event_id,
         "action": decision.action,
         "propensity": decision.propensity,
-        "probabilities": dict(zip(labels, decision.probabilities, strict=True)),
+        "probabilities": dict(zip(map(str, decision.actions), decision.probabilities, strict=True)),
         "version": decision.version,
     }
 

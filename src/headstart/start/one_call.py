@@ -13,12 +13,10 @@ from headstart.errors import OptionError
 from headstart.log import Log
 from headstart.oracles.robust_thompson import RobustThompson, check_trust
 from headstart.randomness import RNG, as_generator
-from headstart.start.first_plays import FirstPlays
 from headstart.start.looking import Look, look_at
 from headstart.start.started import Started, check_horizon
 from headstart.trust import Trust, weigh
 
-FIRST_PLAYS = 2
 MOST_ROWS = 100_000  # of a table: a mean of so many is known to a 300th of the outcome's spread
 
 
@@ -51,10 +49,10 @@ def start(
 
     Notes
     -----
-    Context-free: the log's doubly robust means and their standard errors are the prior of Thompson sampling, with a
-    vague component beside it (RobustThompson), and two early plays of each action (`first_plays`); a log in conflict with users fades by
-    itself. The bias bounds of `trust` are for reading: the vague component covers biases of any size. `start.looking`
-    has the rules for propensities, `trust` those for trust, `start.choosing` those for deciding by context.
+    Context-free: the log's doubly robust means and their standard errors are the prior of Thompson sampling, beside
+    components for a log that is wrong (RobustThompson): one in conflict with users fades by itself. The bias bounds of
+    `trust` are for reading and for guards; those components cover biases of any size. `start.looking` has the rules for
+    propensities, `trust` those for trust, `start.choosing` those for deciding by context.
     """
     users = check_horizon(horizon)
     generator = as_generator(rng)
@@ -64,15 +62,8 @@ def start(
     believed = _as_trust(trust, looked)
     reasons += believed.reasons
     if decide_on is None:
-        prior = RobustThompson(rows.n_actions, looked.summary, trust=believed.weights, rng=generator)
-        plays = FIRST_PLAYS if (believed.weights < 1.0).any() else 0  # who trusts it wholly need not check
-        oracle: Any = FirstPlays(prior, plays, rng=generator)
-        reasons.append(
-            "decisions are context-free, by Thompson sampling from the log's means as far as trusted; one user in four is "
-            f"shown an action with fewer than {plays} outcomes while there is one"
-            if plays
-            else "decisions are context-free, by Thompson sampling from the log's means"
-        )
+        oracle: Any = RobustThompson(rows.n_actions, looked.summary, trust=believed.weights, rng=generator)
+        reasons.append("decisions are context-free, by Thompson sampling from the log's means as far as trusted")
         view = None
     else:
         from headstart.start.choosing import choose

@@ -76,7 +76,8 @@ class Log:
         action_names: Sequence[Hashable],
     ) -> Log:
         """The log of action indices and of columns that are encoded already, as tables keep them."""
-        log = cls(actions, outcomes, contexts, propensities, context_names=encoding.names, n_actions=len(action_names))
+        k = len(action_names)
+        log = cls(actions, outcomes, contexts, propensities, context_names=encoding.names, n_actions=k)
         log._encoding, log._action_names = encoding, tuple(action_names)
         log._index = {name: k for k, name in enumerate(log._action_names)}
         return log

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from headstart.simulate import Curve, World, simulate
@@ -39,6 +40,9 @@ class Experiment:
     cases: Callable[[], Sequence[Case]]
     panels: tuple[str, ...] = ()  # the settings that get a panel of their own in the figure
     measure: str = "cumulative regret"
+    # For grids too large to print: what is told of the results, from them as they come; and a figure of its own.
+    summarise: Callable[[Iterator[Result]], Iterator[Result]] | None = None
+    draw: Callable[[Sequence[Result], Path], None] | None = None
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,13 @@ def run_experiment(
     progress: Callable[[int], None] | None = None,
 ) -> Iterator[Result]:
     """Every series of every case. The same seed gives the same logs and users in each case."""
+    results = _run_cases(experiment, runs, seed, n_jobs, progress)
+    yield from results if experiment.summarise is None else experiment.summarise(results)
+
+
+def _run_cases(
+    experiment: Experiment, runs: int, seed: int, n_jobs: int, progress: Callable[[int], None] | None
+) -> Iterator[Result]:
     for case in experiment.cases():
         curves = simulate(
             case.world,

@@ -30,6 +30,9 @@ def draw_figure(experiment: Experiment | YahooExperiment, results: Sequence[Resu
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
+    if isinstance(experiment, Experiment) and experiment.draw is not None:
+        experiment.draw(results, path)
+        return
     groups = _panels(results, experiment.panels)
     # Two settings make a grid: the last one runs across.
     across = {result.setting.get(experiment.panels[-1]) for result in results} if len(experiment.panels) > 1 else ()

@@ -26,17 +26,16 @@ _NEARLY_NORMAL = 1e8  # degrees of freedom from which a Student distribution is 
 
 
 class Mixtures(NamedTuple):
-    """What each action's draw comes from: component j with chance weights[a, j]; the first ones may be capped.
+    """What each action's draw comes from: component j with chance weights[a, j], and a cap.
 
-    A component is centre + scale t, t Student's with freedoms[a] degrees. A draw from one of the first n_capped is
-    the lesser of it and cap_centre + cap_scale |t|, with a t of its own. A cap_scale of infinity: no cap.
+    A component is centre + scale t, t Student's with freedoms[a] degrees. The draw is the lesser of it and
+    cap_centre + cap_scale |t|, with a t of its own. A cap_scale of infinity: no cap.
     """
 
     weights: Floats  # (K, J)
     centres: Floats  # (K, J)
     scales: Floats  # (K, J) > 0
     freedoms: Floats  # (K,) infinite: the normal
-    n_capped: int
     cap_centres: Floats  # (K,)
     cap_scales: Floats  # (K,)
 
@@ -116,15 +115,13 @@ def _merged_points(draws: Mixtures, rivals: NDArray[np.int64]) -> Floats:
 
 
 @kernel
-def _fill_density(
-    draws: Mixtures, action: int, first: int, last: int, middle: float, half: float, out: Floats
-) -> None:
-    """The density of components first..last - 1 together at a panel's nodes."""
+def _fill_density(draws: Mixtures, action: int, middle: float, half: float, out: Floats) -> None:
+    """The density of an action's components together at a panel's nodes."""
     freedom = draws.freedoms[action]
     log_scale = _log_scale(freedom)
     for node in range(N_NODES):
         out[node] = 0.0
-    for j in range(first, last):
+    for j in range(draws.weights.shape[1]):
         weight, centre, scale = draws.weights[action, j], draws.centres[action, j], draws.scales[action, j]
         if weight > _LEAST_WEIGHT:
             for node in range(N_NODES):
@@ -145,10 +142,9 @@ def _fill_cap_density(draws: Mixtures, action: int, middle: float, half: float, 
 def probability_of_best_mixture(draws: Mixtures, available: NDArray[np.bool_], out: Floats) -> None:
     """P(draw of a is the largest) for independent draws, into `out`; sums to 1.
 
-    The integral of `best.probability_of_best`, on panels between the components' break points. What is capped has
+    The integral of `best.probability_of_best`, on panels between the components' break points. With a cap,
     1 - F = (1 - F_components)(1 - F_cap). Absolute error below 1e-8 (tests compare with scipy's distributions).
     """
-    n_components = draws.weights.shape[1]
     rivals = np.flatnonzero(available)
     n_rivals = rivals.size
     out[:] = 0.0
@@ -156,11 +152,10 @@ def probability_of_best_mixture(draws: Mixtures, available: NDArray[np.bool_], o
         out[rivals[0]] = 1.0
         return
     points = _merged_points(draws, rivals)
-    cumulative, capped, caps = np.zeros(n_rivals), np.zeros(n_rivals), np.zeros(n_rivals)
+    cumulative, uncapped, caps = np.zeros(n_rivals), np.zeros(n_rivals), np.zeros(n_rivals)
     density, below = np.empty((n_rivals, N_NODES)), np.empty((n_rivals, N_NODES))
     above = np.empty(n_rivals + 1)
-    part, part_below = np.empty(N_NODES), np.empty(N_NODES)
-    cap, cap_below = np.empty(N_NODES), np.empty(N_NODES)
+    own_below, cap, cap_below = np.empty(N_NODES), np.empty(N_NODES), np.empty(N_NODES)
     for panel in range(points.size - 1):
         half = 0.5 * (points[panel + 1] - points[panel])
         if half <= 0.0:
@@ -168,19 +163,14 @@ def probability_of_best_mixture(draws: Mixtures, available: NDArray[np.bool_], o
         middle = 0.5 * (points[panel + 1] + points[panel])
         for r in range(n_rivals):
             a = rivals[r]
-            if draws.cap_scales[a] == np.inf:
-                _fill_density(draws, a, 0, n_components, middle, half, density[r])
-                continue
-            _fill_density(draws, a, draws.n_capped, n_components, middle, half, density[r])
-            _fill_density(draws, a, 0, draws.n_capped, middle, half, part)
-            _fill_cap_density(draws, a, middle, half, cap)
-            capped[r] = integrate_panel(half, part, capped[r], part_below)
-            caps[r] = integrate_panel(half, cap, caps[r], cap_below)
-            share = 0.0
-            for j in range(draws.n_capped):
-                share += draws.weights[a, j]
-            for node in range(N_NODES):
-                density[r, node] += part[node] * (1.0 - cap_below[node]) + cap[node] * (share - part_below[node])
+            _fill_density(draws, a, middle, half, density[r])
+            if draws.cap_scales[a] < np.inf:
+                _fill_cap_density(draws, a, middle, half, cap)
+                uncapped[r] = integrate_panel(half, density[r], uncapped[r], own_below)
+                caps[r] = integrate_panel(half, cap, caps[r], cap_below)
+                for node in range(N_NODES):
+                    freely = density[r, node] * (1.0 - cap_below[node])
+                    density[r, node] = freely + cap[node] * (1.0 - own_below[node])
         add_panel(half, density, below, above, cumulative, rivals, out)
     total = out.sum()
     if not total > 0.0:  # so narrow that no number lies between the break points: the draws are the centres

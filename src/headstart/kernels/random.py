@@ -116,7 +116,7 @@ def draw_beta(words: Words, a: float, b: float) -> float:
 
 @kernel
 def draw_student(words: Words, freedom: float) -> float:
-    """Student's t with any freedom > 0, infinity included (Bailey 1994, the polar method): two words, no rejection."""
+    """Student's t with any freedom > 0, infinity included (Bailey 1994, the polar method): two words."""
     radius = -2.0 * math.log(1.0 - draw_uniform(words))
     if freedom < 1e12:
         radius = freedom * math.expm1(radius / freedom)

@@ -24,6 +24,7 @@ Floats = NDArray[np.float64]
 TRUST = 0.7
 RIVAL_SHARE = 0.8
 RIVAL_WIDTH = 0.35  # of the spread S: how far from the best action's mean a rival's may be
+ALLOWANCE = 0.5  # standard errors by which the cap is above a draw from users alone
 POOLING = 8.0  # outcomes' worth of the pooled variance in each action's own, as in ThompsonNormal
 MOST_FREEDOM = 30.0  # outcomes' worth of the log's variance at most: users correct a wrong one soon
 
@@ -111,8 +112,9 @@ def _play(state: Any, context: Any, available: Any) -> Any:
                 j += 1
             freedom = state.freedoms[a] + state.counts[a]
             draw = state.locations[a, j] + state.scales[a, j] * draw_student(state.rng, freedom)
-            if j < VAGUE and state.caps[a] < np.inf:
-                draw = min(draw, state.means[a] + state.caps[a] * abs(draw_student(state.rng, freedom)))
+            if state.caps[a] < np.inf:
+                above = ALLOWANCE + abs(draw_student(state.rng, freedom))
+                draw = min(draw, state.means[a] + state.caps[a] * above)
             if best < 0 or draw > best_draw:
                 best = a
                 best_draw = draw
@@ -129,7 +131,8 @@ def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
         out /= n_left
         return
     freedoms = state.freedoms + state.counts
-    draws = Mixtures(state.weights, state.locations, state.scales, freedoms, VAGUE, state.means, state.caps)
+    cap_centres = state.means + ALLOWANCE * state.caps
+    draws = Mixtures(state.weights, state.locations, state.scales, freedoms, cap_centres, state.caps)
     probability_of_best_mixture(draws, available, out)
 
 
@@ -159,9 +162,9 @@ class RobustThompson(CompiledOracle):
     log is wrong about it: it is a rival, N(M, (0.35 S)^2) around the largest mean M of the log, or anything,
     N(centre, S^2) around their average; S^2 = the outcomes' variance + the variance of the log's means between
     actions. Each outcome re-weighs the three by their marginal likelihood, so a log in conflict with users fades by
-    itself. A play draws a component, then a mean from its posterior, per action; unless the component is the third,
-    the draw is capped by one from users alone, ȳ_a + sqrt(v_a / n_a) |t|: the log can make an action look better than
-    its users do only for as long as they are few.
+    itself. A play draws a component, then a mean from its posterior, per action; no draw exceeds an optimistic one of
+    the users alone, ȳ_a + sqrt(v_a / n_a) (1/2 + |t|): a log can make an action look better than its users do only for
+    as long as they are few.
 
     The rival is what protects a best action that the log makes look bad: the one mistake that no outcome reveals
     unless the action is played. METHODS.md has the measured frontier and where the default trust stands on it.

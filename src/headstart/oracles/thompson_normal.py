@@ -92,7 +92,7 @@ def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
             scales[a, 0] = _scale(state, a, variance)
             freedoms[a] = state.counts[a] + state.pooling
     nothing = np.full(n_actions, np.inf)
-    draws = Mixtures(np.ones(shape), centres, scales, freedoms, 0, nothing, nothing)
+    draws = Mixtures(np.ones(shape), centres, scales, freedoms, nothing, nothing)
     probability_of_best_mixture(draws, available, out)
 
 

@@ -27,7 +27,7 @@ class ARRoWCB:
 
     How it is read. The paper warm-starts from fully labelled data; a log has one action a row, so its rows weigh 1/p
     (1 without propensities), scaled to an average of 1 within an action. Its learner is any cost-sensitive one; here
-    ridge regression on (1, x). The paper has sets of 2 to 16 lambdas; here five, evenly spaced, with both ends. Losses
+    ridge regression on (1, x). The paper has sets of 2 to 16 lambdas; here five, evenly spaced, both ends too. Losses
     are summed, not averaged. p is the chance at the time of `update` with every action available: exact when outcomes
     come at once.
 

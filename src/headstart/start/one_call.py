@@ -50,8 +50,8 @@ def start(
     Notes
     -----
     Context-free: the log's doubly robust means and their standard errors are the prior of Thompson sampling, beside
-    components for a log that is wrong (RobustThompson): one in conflict with users fades by itself. The bias bounds of
-    `trust` are for reading and for guards; those components cover biases of any size. `start.looking` has the rules for
+    components for a log that is wrong (RobustThompson): one in conflict fades by itself. The bias bounds of
+    `trust` are for reading and for guards; those cover biases of any size. `start.looking` has the rules for
     propensities, `trust` those for trust, `start.choosing` those for deciding by context.
     """
     users = check_horizon(horizon)

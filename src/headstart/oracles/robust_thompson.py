@@ -24,7 +24,9 @@ Floats = NDArray[np.float64]
 TRUST = 0.7
 RIVAL_SHARE = 0.8
 RIVAL_WIDTH = 0.35  # of the spread S: how far from the best action's mean a rival's may be
-ALLOWANCE = 0.5  # standard errors by which the cap is above a draw from users alone
+# Standard errors by which the cap is above a draw from users alone: little for an action that the log holds for
+# inferior, more for its best one, which a few bad outcomes should not end.
+ALLOWANCE, TOP_ALLOWANCE = 0.5, 1.5
 POOLING = 8.0  # outcomes' worth of the pooled variance in each action's own, as in ThompsonNormal
 MOST_FREEDOM = 30.0  # outcomes' worth of the log's variance at most: users correct a wrong one soon
 
@@ -57,6 +59,7 @@ class RobustThompsonState(NamedTuple):
     locations: Floats  # (K, 3) their posterior means
     scales: Floats  # (K, 3) and scales; 0: all outcomes were equal so far
     caps: Floats  # (K,) the scale of the cap above the users' mean; infinite: none
+    allowances: Floats  # (K,) of the cap, in its scales
     is_capped: NDArray[np.bool_]  # (K,)
     rng: NDArray[np.uint64]  # (4,)
 
@@ -113,7 +116,7 @@ def _play(state: Any, context: Any, available: Any) -> Any:
             freedom = state.freedoms[a] + state.counts[a]
             draw = state.locations[a, j] + state.scales[a, j] * draw_student(state.rng, freedom)
             if state.caps[a] < np.inf:
-                above = ALLOWANCE + abs(draw_student(state.rng, freedom))
+                above = state.allowances[a] + abs(draw_student(state.rng, freedom))
                 draw = min(draw, state.means[a] + state.caps[a] * above)
             if best < 0 or draw > best_draw:
                 best = a
@@ -131,7 +134,7 @@ def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
         out /= n_left
         return
     freedoms = state.freedoms + state.counts
-    cap_centres = state.means + ALLOWANCE * state.caps
+    cap_centres = state.means + state.allowances * state.caps
     draws = Mixtures(state.weights, state.locations, state.scales, freedoms, cap_centres, state.caps)
     probability_of_best_mixture(draws, available, out)
 
@@ -211,6 +214,7 @@ class RobustThompson(CompiledOracle):
             prior[0].copy(),
             np.zeros(shape),
             np.full(n, np.inf),
+            np.where(prior[0][:, LOGGED] >= prior[0][:, RIVAL], TOP_ALLOWANCE, ALLOWANCE),
             (chances < 1.0) & bool(is_capped),
             as_words(rng),
         )

@@ -125,7 +125,7 @@ class Report:
         if math.isfinite(best):  # an action without outcomes is not charged: nothing is known of it
             lost = chances @ np.where(np.isfinite(means), best - means, 0.0)
         return {
-            "times": [datetime.fromtimestamp(end, UTC).strftime("%Y-%m-%d %H:%M:%S") for end in ends],
+            "times": [datetime.fromtimestamp(end, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3] for end in ends],
             "shares": [_numbers(column) for column in (shown / shown.sum(axis=1, keepdims=True)).T],
             "value": _numbers(running[:, 0]),
             "holdout": _numbers(running[:, 1]),

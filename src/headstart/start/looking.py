@@ -27,7 +27,7 @@ from headstart.evaluators.doubly_robust import DoublyRobust
 from headstart.evaluators.pooled_ridge import fit, sum_rows
 from headstart.log import Log
 from headstart.population import standardise
-from headstart.propensity import OverlapWarning, TrimmingWarning, estimate_propensities
+from headstart.propensity import TrimmingWarning, estimate_propensities
 from headstart.randomness import RNG, as_generator
 from headstart.summary import Summary
 from headstart.trust import Signs
@@ -103,9 +103,8 @@ def estimate_chances(log: Log, rng: RNG = 0, notes: list[str] | None = None) -> 
         said.append(f"the chance of an action is taken to be its share of the log{why}")
         return log.with_propensities(shares[log.actions])
     with warnings.catch_warnings():  # overlap and trimming are dealt with here, and show in the standard errors
-        warnings.simplefilter("ignore", OverlapWarning)
         warnings.simplefilter("ignore", TrimmingWarning)
-        matrix = estimate_propensities(log, rng=as_generator(rng)).propensity_matrix
+        matrix = estimate_propensities(log, rng=as_generator(rng), warn_share=1.0).propensity_matrix
     assert matrix is not None
     belief, taken = _temper(np.maximum(matrix, 1e-12), log.actions, np.maximum(shares, 1e-12))
     said.append(f"propensities were estimated from {log.n_features} context columns and believed by {belief:.0%}")

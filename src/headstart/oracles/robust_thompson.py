@@ -166,8 +166,8 @@ class RobustThompson(CompiledOracle):
     N(centre, S^2) around their average; S^2 = the outcomes' variance + the variance of the log's means between
     actions. Each outcome re-weighs the three by their marginal likelihood, so a log in conflict with users fades by
     itself. A play draws a component, then a mean from its posterior, per action; no draw exceeds an optimistic one of
-    the users alone, ȳ_a + sqrt(v_a / n_a) (1/2 + |t|): a log can make an action look better than its users do only for
-    as long as they are few.
+    the users alone, ȳ_a + sqrt(v_a / n_a) (1/2 + |t|): a log can make an action look better than its users do only
+    for as long as they are few.
 
     The rival is what protects a best action that the log makes look bad: the one mistake that no outcome reveals
     unless the action is played. METHODS.md has the measured frontier and where the default trust stands on it.

@@ -14,9 +14,10 @@ ACTIONS = ["banner", "letter"]
 
 
 def _send(client: httpx.Client, n_users: int, source: random.Random) -> None:
-    for _ in range(n_users // 50):
+    """Users with event ids of their own, so that every draw is the same in every run."""
+    for batch in range(n_users // 50):
         ages = [source.choice(("young", "old")) for _ in range(50)]
-        asks = {"decisions": [{"context": {"age": age}} for age in ages]}
+        asks = {"decisions": [{"context": {"age": age}, "event_id": f"{batch}-{i}"} for i, age in enumerate(ages)]}
         decisions = client.post("/v1/ads/decide/batch", json=asks).json()["decisions"]
         outcomes = [
             {
@@ -29,10 +30,10 @@ def _send(client: httpx.Client, n_users: int, source: random.Random) -> None:
 
 
 def test_three_generations_each_start_from_the_log_of_the_one_before(tmp_path):
-    """The audit passes each log, the exported formats agree, and the third generation knows the better action.
+    """The audit passes each log, the exported formats agree, and the third generation has learnt from the others.
 
-    Over users half young, half old, the letter has 0.35 and the banner 0.25: with 2,000 users a generation, IPS means
-    have standard errors of about 0.015 to 0.04.
+    Drawing lots has 0.3, always the letter 0.35, the letter for the young and the banner for the old 0.4. With one in
+    five users explored, a policy that knows has 0.34 to 0.38; the mean of 2,000 users has a standard error of 0.011.
     """
     source = random.Random(3)
     log = None
@@ -58,9 +59,7 @@ def test_three_generations_each_start_from_the_log_of_the_one_before(tmp_path):
         assert sorted(rows.propensities) == sorted(again.propensities)
         assert rows.outcomes.sum() == again.outcomes.sum()
         assert audit(rows).verdict.decision != "do not use it"
-    means = {action["name"]: action["mean"] for action in report["actions"]}
-    assert means["letter"] > means["banner"]
-    assert report["actions"][1]["shown"] > 1_000
+    assert report["value"]["mean"] > 0.3
 
 
 def test_the_demo_s_users_come_through_http(tmp_path):

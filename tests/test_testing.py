@@ -30,6 +30,8 @@ ORACLES = {
     "RobustThompson": lambda: hs.RobustThompson(3, SUMMARY, rng=1),
     "RobustThompson that trusts blindly": lambda: hs.RobustThompson(3, SUMMARY, trust=1.0, rng=1),
     "RobustThompson that knows one action": lambda: hs.RobustThompson(3, PARTIAL, trust=[0.9, 0.5, 0.5], rng=1),
+    "KnowledgeGradient": lambda: hs.KnowledgeGradient(3, SUMMARY, rng=1),
+    "KnowledgeGradient that knows one action": lambda: hs.KnowledgeGradient(3, PARTIAL, trust=0.5, rng=1),
     "UCBTuned": lambda: hs.UCBTuned(3),
     "UCBNormal": lambda: hs.UCBNormal(3),
     "KLUCB": lambda: hs.KLUCB(3),

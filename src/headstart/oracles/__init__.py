@@ -9,6 +9,7 @@ from headstart.oracles.epsilon_greedy import EpsilonGreedy
 from headstart.oracles.exp3 import Exp3
 from headstart.oracles.greedy import Greedy
 from headstart.oracles.kl_ucb import KLUCB
+from headstart.oracles.knowledge_gradient import KnowledgeGradient
 from headstart.oracles.linthompson import LinThompson
 from headstart.oracles.linucb import LinUCB
 from headstart.oracles.min_linucb import MinLinUCB
@@ -34,6 +35,7 @@ __all__ = [
     "EpsilonGreedy",
     "Exp3",
     "Greedy",
+    "KnowledgeGradient",
     "LinThompson",
     "LinUCB",
     "MinLinUCB",

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from headstart.errors import OptionError
 from headstart.log import Log
-from headstart.oracles.robust_thompson import RobustThompson, check_trust
+from headstart.oracles.knowledge_gradient import KnowledgeGradient
+from headstart.oracles.logged_prior import check_trust
 from headstart.randomness import RNG, as_generator
 from headstart.start.looking import Look, look_at
 from headstart.start.started import Started, check_horizon
@@ -62,7 +63,9 @@ def start(
     believed = _as_trust(trust, looked)
     reasons += believed.reasons
     if decide_on is None:
-        oracle: Any = RobustThompson(rows.n_actions, looked.summary, trust=believed.weights, rng=generator)
+        oracle: Any = KnowledgeGradient(
+            rows.n_actions, looked.summary, trust=believed.weights, horizon=users, rng=generator
+        )
         reasons.append("decisions are context-free, by Thompson sampling from the log's means as far as trusted")
         view = None
     else:

@@ -1,0 +1,77 @@
+"""What it is worth to learn more of an action before the rest of the users come.
+
+A state that uses these kernels has the posterior of kernels.beliefs: `weights`, `locations`, `scales`, `sizes` (K, J)
+and `counts` (K,).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from headstart.kernels.compile import kernel
+
+_ROOT_HALF = math.sqrt(0.5)
+_DENSITY_AT_0 = 1.0 / math.sqrt(2.0 * math.pi)
+_FAR = 9.0  # deviations beyond which nothing is gained
+_LEAST_WEIGHT = 1e-12
+_DOUBLINGS = 10  # looks ahead of 1, 2, 4, ..., 512 plays
+
+
+@kernel
+def gain_above(mean: float, deviation: float, reference: float) -> float:
+    """E max(x - reference, 0) for x ~ N(mean, deviation^2)."""
+    if deviation <= 0.0:
+        return max(mean - reference, 0.0)
+    z = (mean - reference) / deviation
+    if z < -_FAR:
+        return 0.0
+    if z > _FAR:
+        return mean - reference
+    return deviation * (_DENSITY_AT_0 * math.exp(-0.5 * z * z) + z * 0.5 * math.erfc(-z * _ROOT_HALF))
+
+
+@kernel
+def mean_of(state: Any, a: int) -> float:
+    """The posterior mean of an action."""
+    mean = 0.0
+    for j in range(state.weights.shape[1]):
+        mean += state.weights[a, j] * state.locations[a, j]
+    return mean
+
+
+@kernel
+def _gain(state: Any, a: int, reference: float, plays: float) -> float:
+    """E max(mean of a after so many more plays - reference, 0); infinitely many: what perfect knowledge gains.
+
+    With its component known, the posterior mean moves by scale sqrt(plays / (plays + size)); that plays also tell the
+    components apart is taken for granted, which makes the gain of few plays a little too large.
+    """
+    gain = 0.0
+    for j in range(state.weights.shape[1]):
+        if state.weights[a, j] > _LEAST_WEIGHT:
+            size = state.sizes[a, j] + state.counts[a]
+            moved = 1.0 if plays == math.inf else math.sqrt(plays / (plays + size))
+            gain += state.weights[a, j] * gain_above(state.locations[a, j], state.scales[a, j] * moved, reference)
+    return gain
+
+
+@kernel
+def worth_of(state: Any, a: int, reference: float, remaining: float, least: float) -> float:
+    """Per play, what trying action a up to 512 times would gain the users after that, at best.
+
+    `reference` is the best mean among the other actions. If a is behind it, the gain is from a's turning out better;
+    if it leads, from its turning out worse. Below `least` it is not computed to the end: 0.
+    """
+    lead = max(mean_of(state, a) - reference, 0.0)
+    if remaining * (_gain(state, a, reference, math.inf) - lead) <= least:
+        return 0.0
+    best = 0.0
+    plays = 1.0
+    for _ in range(_DOUBLINGS):
+        if plays >= remaining:
+            break
+        worth = (remaining - plays) * (_gain(state, a, reference, plays) - lead) / plays
+        best = max(best, worth)
+        plays *= 2.0
+    return best

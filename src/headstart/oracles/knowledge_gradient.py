@@ -1,0 +1,170 @@
+"""KnowledgeGradient: the best so far, or what is worth learning about while so many users are to come."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from headstart.checks import check_action, check_n_actions, check_whole
+from headstart.kernels import absorb, implements, kernel, play, probabilities, update, withdraw
+from headstart.kernels.arrays import total
+from headstart.kernels.beliefs import refresh, take_log_back
+from headstart.kernels.best import draw_available
+from headstart.kernels.moments import absorb_moments, update_moments
+from headstart.kernels.random import draw_uniform
+from headstart.kernels.worth import mean_of, worth_of
+from headstart.oracles.compiled import CompiledOracle
+from headstart.oracles.logged_prior import (
+    RIVAL_SHARE,
+    TRUST,
+    TrustReadings,
+    check_trust,
+    new_belief,
+    read_belief,
+)
+from headstart.randomness import RNG, as_words
+from headstart.summary import Summary
+
+Floats = NDArray[np.float64]
+
+HORIZON = 10_000
+_GREEDY = 0.5  # the chance of the best so far, while another action is worth learning about
+
+
+class KnowledgeGradientState(NamedTuple):
+    counts: Floats  # the fields of Belief
+    sums: Floats
+    means: Floats
+    squares: Floats
+    centres: Floats
+    sizes: Floats
+    log_priors: Floats
+    log_others: Floats
+    variances: Floats
+    freedoms: Floats
+    weights: Floats
+    locations: Floats
+    scales: Floats
+    horizon: float
+    rng: NDArray[np.uint64]  # (4,)
+
+
+@kernel
+def _choose(state: Any, available: Any) -> Any:
+    """The available action with the largest mean, and the one with the largest mean + worth of learning about it."""
+    leader, runner_up = -1, -1
+    first, second = -np.inf, -np.inf
+    for a in range(available.size):
+        if available[a]:
+            mean = mean_of(state, a)
+            if leader < 0 or mean > first:
+                runner_up, second = leader, first
+                leader, first = a, mean
+            elif runner_up < 0 or mean > second:
+                runner_up, second = a, mean
+    if runner_up < 0:
+        return leader, leader
+    n_plays = total(state.counts)
+    remaining = max(state.horizon - n_plays, n_plays)
+    chosen = leader
+    largest = first + worth_of(state, leader, second, remaining, 0.0)
+    for a in range(available.size):
+        if available[a] and a != leader:
+            mean = mean_of(state, a)
+            index = mean + worth_of(state, a, first, remaining, largest - mean)
+            if index > largest:
+                chosen, largest = a, index
+    return leader, chosen
+
+
+@implements(play, KnowledgeGradientState)
+def _play(state: Any, context: Any, available: Any) -> Any:
+    drawn = draw_uniform(state.rng)
+    if state.scales[0, 0] == 0.0:  # all outcomes so far are one number
+        return draw_available(drawn, available)
+    leader, chosen = _choose(state, available)
+    return leader if drawn < _GREEDY else chosen
+
+
+@implements(probabilities, KnowledgeGradientState)
+def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
+    if state.scales[0, 0] == 0.0:
+        n_left = 0.0
+        for a in range(available.size):
+            out[a] = 1.0 if available[a] else 0.0
+            n_left += out[a]
+        out /= n_left
+        return
+    leader, chosen = _choose(state, available)
+    out[:] = 0.0
+    out[leader] += _GREEDY
+    out[chosen] += 1.0 - _GREEDY
+
+
+@implements(update, KnowledgeGradientState)
+def _update(state: Any, context: Any, action: Any, outcome: Any) -> None:
+    update_moments(state, context, action, outcome)
+    refresh(state, action)
+
+
+@implements(absorb, KnowledgeGradientState)
+def _absorb(state: Any, context: Any, action: Any, outcome: Any, variance: Any) -> None:
+    absorb_moments(state, context, action, outcome, variance)
+    refresh(state, action)
+
+
+implements(withdraw, KnowledgeGradientState)(take_log_back)
+
+
+class KnowledgeGradient(CompiledOracle):
+    """Plays the action with the largest mean, or the one whose trial the users to come would profit from most.
+
+    The prior of an action's mean is what the log says, as far as it is trusted, beside components for a log that
+    is wrong about it (oracles/logged_prior.py); users re-weigh them, so a log in conflict with them fades by
+    itself. With r users to come, m plays of an action are worth (r - m) G(m), where G(m) is by how much the best
+    mean is expected to rise through them; the index of an action is its mean + the largest (r - m) G(m) / m over m
+    = 1, 2, 4, ..., 512: the knowledge gradient of Frazier, Powell and Dayanik (2008), online as in Ryzhov, Powell
+    and Frazier (2012), looking several plays ahead because one alone seldom settles anything (Frazier and Powell
+    2010). While the largest index is not that of the largest mean, each of the two is played with chance 1/2;
+    afterwards only the best so far is.
+
+    Parameters
+    ----------
+    summary
+        What the log knows of each action (`evaluator.summary()`). An action it does not show has no logged component.
+    trust
+        The chance that the log is right about an action: one number in [0, 1], or one per action. 0: the log serves
+        only for the scale.
+    horizon
+        Users to come. Beyond half of it, as many are taken to be to come as have come.
+    rival_share
+        Of the distrust, how much goes to the rival of the log's best action; the rest is vague.
+    """
+
+    def __init__(
+        self,
+        n_actions: int,
+        summary: Summary,
+        *,
+        trust: ArrayLike = TRUST,
+        horizon: int = HORIZON,
+        rival_share: float = RIVAL_SHARE,
+        rng: RNG = None,
+    ) -> None:
+        n = check_n_actions(n_actions)
+        users = float(check_whole("horizon", horizon))
+        belief = new_belief(n, summary, check_trust(trust, n), rival_share)
+        state = KnowledgeGradientState(*belief, users, as_words(rng))
+        super().__init__(n, state)
+        for a in range(n):
+            refresh(state, a)
+
+    def withdraw(self, action: int) -> None:
+        """Forget what the log said of an action; what users did stays."""
+        take_log_back(self._state, check_action(action, self.n_actions))
+
+    def readings(self) -> TrustReadings:  # type: ignore[override]
+        """Posterior mean and standard error per action, and how far the log is still trusted."""
+        return read_belief(self._state)

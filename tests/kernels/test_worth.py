@@ -1,0 +1,76 @@
+"""What learning more of an action is worth."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from headstart.kernels.worth import gain_above, mean_of, worth_of
+
+
+@pytest.mark.parametrize(("mean", "deviation", "reference"), [(0.0, 1.0, 0.5), (2.0, 0.3, 1.0), (-1.0, 0.5, 1.0)])
+def test_the_gain_is_the_integral_above_the_reference(mean, deviation, reference):
+    density = stats.norm(mean, deviation)
+    expected, _ = integrate.quad(
+        lambda x: (x - reference) * density.pdf(x), reference, mean + 40 * deviation, epsabs=1e-14
+    )
+    assert gain_above(mean, deviation, reference) == pytest.approx(expected, rel=1e-8)
+
+
+def test_the_gain_at_the_ends():
+    assert gain_above(1.0, 0.0, 0.25) == 0.75
+    assert gain_above(0.25, 0.0, 1.0) == 0.0
+    assert gain_above(0.0, 1.0, 0.0) == pytest.approx(1 / math.sqrt(2 * math.pi), rel=1e-14)
+    assert gain_above(0.0, 1.0, 100.0) == 0.0
+    assert gain_above(100.0, 1.0, 0.0) == 100.0
+
+
+def _state(seed: int) -> SimpleNamespace:
+    rng = np.random.default_rng(seed)
+    return SimpleNamespace(
+        weights=rng.dirichlet(np.ones(3), size=2),
+        locations=rng.normal(size=(2, 3)),
+        scales=rng.uniform(0.05, 1.0, (2, 3)),
+        sizes=rng.uniform(0.5, 50.0, (2, 3)),
+        counts=np.array([4.0, 0.0]),
+    )
+
+
+def _slow_worth(state: SimpleNamespace, a: int, reference: float, remaining: float) -> float:
+    """By simulation's formula: each component's mean after m plays is normal around its mean now."""
+    mean = state.weights[a] @ state.locations[a]
+    found = [0.0]
+    for m in 2.0 ** np.arange(10):
+        if m < remaining:
+            moved = state.scales[a] * np.sqrt(m / (m + state.sizes[a] + state.counts[a]))
+            z = (state.locations[a] - reference) / moved
+            gain = state.weights[a] @ (moved * (stats.norm.pdf(z) + z * stats.norm.cdf(z)))
+            found.append((remaining - m) * (gain - max(mean - reference, 0.0)) / m)
+    return max(found)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_worth_is_the_largest_over_looks_ahead(seed):
+    state = _state(seed)
+    for a, reference, remaining in ((0, 0.3, 1000.0), (1, -0.5, 50.0), (1, 0.2, 3.0), (0, 0.0, 1.0)):
+        expected = _slow_worth(state, a, reference, remaining)
+        assert worth_of(state, a, reference, remaining, 0.0) == pytest.approx(expected, rel=1e-9, abs=1e-15)
+        assert mean_of(state, a) == pytest.approx(state.weights[a] @ state.locations[a], rel=1e-14)
+
+
+def test_what_cannot_reach_the_least_is_not_computed_and_what_can_is():
+    """Perfect knowledge, at once, is the most that any number of plays can be worth."""
+    for seed in range(20):
+        state = _state(seed)
+        exact = worth_of(state, 0, 0.5, 200.0, 0.0)
+        for least in (0.1 * exact, 0.99 * exact, 1.5 * exact, 100.0 * exact):
+            found = worth_of(state, 0, 0.5, 200.0, least)
+            assert found == exact or (found == 0.0 and exact <= least)
+
+
+def test_nothing_is_learnt_for_the_last_user():
+    assert worth_of(_state(1), 0, 0.0, 1.0, 0.0) == 0.0

@@ -1,0 +1,174 @@
+"""KnowledgeGradient: the best so far, or what is worth learning about."""
+
+from __future__ import annotations
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import headstart as hs
+from headstart.errors import ActionError, OptionError
+from headstart.evaluators import DoublyRobust
+from headstart.oracles import KnowledgeGradient, ThompsonNormal
+from headstart.summary import Summary
+from headstart.worlds import Synthetic
+
+SUMMARY = Summary(np.array([0.0, 0.5, 1.0]), np.array([0.1, 0.2, 0.25]), np.array([1.0, 1.0, 1.0]))
+
+
+def taught(oracle: KnowledgeGradient, outcomes: dict[int, list[float]]) -> KnowledgeGradient:
+    for action, values in outcomes.items():
+        for value in values:
+            oracle.update(None, action, value)
+    return oracle
+
+
+def test_the_last_user_gets_the_best_so_far():
+    np.testing.assert_array_equal(KnowledgeGradient(3, SUMMARY, horizon=1, rng=1).probabilities(), [0, 0, 1])
+    np.testing.assert_array_equal(KnowledgeGradient(3, SUMMARY, horizon=1, rng=1).probabilities(None, [0, 1]), [0, 1, 0])
+
+
+def test_more_users_to_come_are_worth_more_trials():
+    """The log is sure of the worse action; whether it is tried depends on how many would profit from a mistake."""
+    sure = Summary(np.array([0.0, 2.0]), np.array([0.05, 0.05]), np.array([1.0, 1.0]))
+    chances = [KnowledgeGradient(2, sure, trust=0.99, horizon=h, rng=1).probabilities()[0] for h in (10, 100_000)]
+    assert chances == [0.0, 0.5]
+
+
+def test_a_log_that_is_believed_wholly_and_is_sure_is_followed():
+    sure = Summary(np.array([0.0, 2.0]), np.array([0.05, 0.05]), np.array([1.0, 1.0]))
+    np.testing.assert_array_equal(KnowledgeGradient(2, sure, trust=1.0, rng=1).probabilities(), [0, 1])
+
+
+def test_the_index_by_hand():
+    """Two actions believed wholly, means 0 and 0.1; of the first the log knows N(0, 0.1^2), worth 100 plays.
+
+    m plays move its mean by 0.1 sqrt(m / (m + 100)) and gain G(m) = moved (phi(z) + z Phi(z)), z = -0.1 / moved. Its
+    trial is worth it if (r - m) G(m) / m > 0.1 for some m.
+    """
+
+    def worth(remaining: float) -> float:
+        m = 2.0 ** np.arange(10)
+        m = m[m < remaining]
+        moved = 0.1 * np.sqrt(m / (m + 100))
+        z = -0.1 / moved
+        return float(np.max((remaining - m) / m * moved * (stats.norm.pdf(z) + z * stats.norm.cdf(z))))
+
+    assert worth(2_000) < 0.1 < worth(20_000)
+    known = Summary(np.array([0.0, 0.1]), np.array([0.1, 1e-4]), np.array([1.0, 1.0]))
+    alike = Summary(np.array([0.0, 0.1]), np.array([0.1, 0.1]), np.array([1.0, 1.0]))
+    for horizon, expected in ((2_000, [0.0, 1.0]), (20_000, [0.5, 0.5])):
+        chances = KnowledgeGradient(2, known, trust=1.0, horizon=horizon, rng=1).probabilities()
+        np.testing.assert_array_equal(chances, expected)
+        # As much is to be learnt of the leader here: its index has the same worth and a larger mean.
+        chances = KnowledgeGradient(2, alike, trust=1.0, horizon=horizon, rng=1).probabilities()
+        np.testing.assert_array_equal(chances, [0.0, 1.0])
+
+
+@pytest.mark.parametrize("outcomes", [{}, {0: [0.2]}, {0: [0.5, 1.0, -0.5], 2: [0.1, 0.0], 1: [0.9]}])
+def test_probabilities_are_the_frequencies_of_play(outcomes):
+    """Chi-square over 40,000 plays; false alarm 1e-4 for each."""
+    oracle = taught(KnowledgeGradient(3, SUMMARY, rng=7), outcomes)
+    chances = oracle.probabilities()
+    counts = np.bincount([oracle.play() for _ in range(40_000)], minlength=3)
+    some = chances > 0
+    assert counts[~some].sum() == 0
+    assert some.sum() == 1 or stats.chisquare(counts[some], 40_000 * chances[some]).pvalue > 1e-4
+
+
+@pytest.mark.parametrize(("scale", "shift"), [(1024.0, 0.0), (2.0**-20, 0.0), (1.0, 4096.0)])
+def test_the_scale_and_the_zero_of_outcomes_do_not_matter(scale: float, shift: float):
+    rng = np.random.default_rng(3)
+    changed = Summary(shift + scale * SUMMARY.means, scale * SUMMARY.standard_errors, scale**2 * SUMMARY.variances)
+    first, second = KnowledgeGradient(3, SUMMARY, rng=1), KnowledgeGradient(3, changed, rng=1)
+    for _ in range(200):
+        np.testing.assert_array_equal(second.probabilities(), first.probabilities())
+        action, outcome = first.play(), float(rng.normal())
+        assert second.play() == action
+        first.update(None, action, outcome)
+        second.update(None, action, shift + scale * outcome)
+
+
+def test_relabelling_actions_permutes_the_chances():
+    order = [2, 0, 1]
+    turned = Summary(SUMMARY.means[order], SUMMARY.standard_errors[order], SUMMARY.variances[order])
+    trust = np.array([0.9, 0.5, 0.7])
+    first = KnowledgeGradient(3, SUMMARY, trust=trust, rng=1).probabilities()
+    second = KnowledgeGradient(3, turned, trust=trust[order], rng=1).probabilities()
+    np.testing.assert_array_equal(second, first[order])
+
+
+def test_a_log_in_conflict_fades():
+    noise = np.random.default_rng(1).normal(size=40)
+    oracle = taught(KnowledgeGradient(3, SUMMARY, rng=1), {2: list(-1.0 + noise - noise.mean())})
+    assert oracle.readings().trust[2] < 0.001
+    assert oracle.probabilities()[2] == 0.0
+
+
+def test_a_withdrawn_log_is_not_trusted_any_more():
+    oracle = taught(KnowledgeGradient(3, SUMMARY, rng=1), {0: [0.4, 0.6]})
+    before = oracle.readings().trust
+    oracle.withdraw(1)
+    assert oracle.readings().trust.tolist() == [before[0], 0.0, before[2]]
+    with pytest.raises(ActionError, match=r"0\.\.2, got 3"):
+        oracle.withdraw(3)
+
+
+@pytest.mark.parametrize(
+    "summary",
+    [
+        Summary(np.full(2, np.nan), np.full(2, np.inf), np.full(2, np.nan)),
+        Summary(np.zeros(2), np.zeros(2), np.zeros(2)),
+    ],
+)
+def test_a_log_without_any_difference_leaves_it_to_users(summary):
+    oracle = KnowledgeGradient(2, summary, rng=1)
+    np.testing.assert_array_equal(oracle.probabilities(), [0.5, 0.5])
+    taught(oracle, {0: [3.0, 3.0], 1: [3.0]})
+    np.testing.assert_array_equal(oracle.probabilities(), [0.5, 0.5])
+    taught(oracle, {0: [5.0] * 4, 1: [3.0] * 4})
+    assert oracle.probabilities()[0] >= 0.5
+
+
+def test_a_copy_a_pickle_and_a_saved_state_have_the_same_future():
+    oracle = taught(KnowledgeGradient(3, SUMMARY, rng=5), {0: [0.4, 0.6], 2: [1.0]})
+    restored = KnowledgeGradient(3, SUMMARY, rng=9)
+    restored.set_state(oracle.get_state())
+    twins = [oracle.copy(), pickle.loads(pickle.dumps(oracle)), restored]
+    future = [oracle.play() for _ in range(50)]
+    for twin in twins:
+        assert [twin.play() for _ in range(50)] == future
+
+
+@pytest.mark.parametrize(
+    ("action", "bias", "limit"),
+    [(1, 0.0, 0.5), (1, 0.6, 1.0), (2, -0.6, 1.3)],
+    ids=["good log", "flattered second best", "slandered best"],
+)
+def test_regret_relative_to_a_cold_start(action, bias, limit):
+    """K = 3, 100 rows, 1,000 users, 300 runs against a cold Thompson; 3 standard errors of the difference.
+
+    Measured ratios stand in RESULTS.md (biased-logs); the limits here are the aims with room on neither side.
+    """
+
+    def warm(world, log, rng):
+        outcomes = log.outcomes + bias * (log.actions == action)
+        biased = hs.Log(log.actions, outcomes, log.contexts, log.propensity_matrix, n_actions=3)
+        return KnowledgeGradient(3, DoublyRobust(biased).summary(), horizon=1000, rng=rng)
+
+    policies = {"cold": lambda world, log, rng: ThompsonNormal(3, rng=rng), "warm": warm}
+    curves = hs.simulate(Synthetic(n_actions=3, n_log=100), policies, rounds=1000, runs=300, seed=2)
+    excess = curves["warm"].regrets[:, -1] - limit * curves["cold"].regrets[:, -1]
+    assert excess.mean() < 3 * excess.std(ddof=1) / math.sqrt(excess.size)
+
+
+def test_rejects_what_it_cannot_mean():
+    with pytest.raises(OptionError, match="summary must be a Summary"):
+        KnowledgeGradient(3, None)  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match=r"trust must be in \[0, 1\]"):
+        KnowledgeGradient(3, SUMMARY, trust=1.2)
+    with pytest.raises(OptionError, match="horizon"):
+        KnowledgeGradient(3, SUMMARY, horizon=0)

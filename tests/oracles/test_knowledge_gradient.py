@@ -28,7 +28,8 @@ def taught(oracle: KnowledgeGradient, outcomes: dict[int, list[float]]) -> Knowl
 
 def test_the_last_user_gets_the_best_so_far():
     np.testing.assert_array_equal(KnowledgeGradient(3, SUMMARY, horizon=1, rng=1).probabilities(), [0, 0, 1])
-    np.testing.assert_array_equal(KnowledgeGradient(3, SUMMARY, horizon=1, rng=1).probabilities(None, [0, 1]), [0, 1, 0])
+    oracle = KnowledgeGradient(3, SUMMARY, horizon=1, rng=1)
+    np.testing.assert_array_equal(oracle.probabilities(None, [0, 1]), [0, 1, 0])
 
 
 def test_more_users_to_come_are_worth_more_trials():

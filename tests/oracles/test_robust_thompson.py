@@ -31,14 +31,14 @@ def taught(oracle: RobustThompson, outcomes: dict[int, list[float]]) -> RobustTh
 def test_the_prior_by_hand():
     """Means 0, 0.5, 1: centre 0.5, M = 1, variance between them 0.25. Sizes 1 / s.e.^2 = 100, 25, 16. Pooled variance
     (99 + 24 + 15 + 0.25) / 139, own = ((size - 1) + 8 pooled) / (size + 7). N(., S^2) is worth own / (pooled + 0.25)
-    plays, the rival 1 / 0.35^2 times as many."""
-    state = RobustThompson(3, SUMMARY, trust=0.6, rng=1).get_state()
+    plays, the rival 1 / 0.6^2 times as many."""
+    state = RobustThompson(3, SUMMARY, trust=0.6, rival_share=0.8, rng=1).get_state()
     pooled = 138.25 / 139
     own = (np.array([99, 24, 15]) + 8 * pooled) / np.array([107, 32, 23])
     unit = own / (pooled + 0.25)
     np.testing.assert_allclose(state["variances"], own, rtol=1e-13)
     np.testing.assert_array_equal(state["centres"], [[0.0, 1.0, 0.5], [0.5, 1.0, 0.5], [1.0, 1.0, 0.5]])
-    np.testing.assert_allclose(state["sizes"], np.stack([[100, 25, 16], unit / 0.35**2, unit], axis=1), rtol=1e-13)
+    np.testing.assert_allclose(state["sizes"], np.stack([[100, 25, 16], unit / 0.6**2, unit], axis=1), rtol=1e-13)
     np.testing.assert_allclose(state["weights"], [[0.6, 0.4 * 0.8, 0.4 * 0.2]] * 3, rtol=1e-13)
     np.testing.assert_allclose(state["freedoms"], [30.0, 24.0, 15.0], rtol=1e-13)
 
@@ -95,7 +95,8 @@ def test_a_log_in_conflict_fades_and_one_confirmed_gains():
     assert confirmed.readings().trust[2] > 0.75
     assert refuted.readings().trust[2] < 0.001
     assert refuted.readings().trust[0] == pytest.approx(0.7)  # other actions' logs have nothing to do with it
-    assert abs(refuted.readings().means[2] + 1.0) < 0.1
+    size = refuted.get_state()["sizes"][2, 1]  # what is left is the rival, N(1, .), worth so many plays
+    assert refuted.readings().means[2] == pytest.approx((size - 40) / (size + 40), abs=0.001)
 
 
 def test_a_draw_is_capped_by_what_users_show():

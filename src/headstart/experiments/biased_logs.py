@@ -16,7 +16,7 @@ from headstart.conflict import Guarded
 from headstart.evaluators import DoublyRobust, IPSWeighting
 from headstart.experiments.experiment import Case, Experiment, Result
 from headstart.log import Log
-from headstart.oracles import UCB, MinUCB, RobustThompson, ThompsonNormal
+from headstart.oracles import UCB, KnowledgeGradient, MinUCB, RobustThompson, ThompsonNormal
 from headstart.simulate import Curve
 from headstart.warmstart import WarmStart
 from headstart.worlds import DrawnWorld, Synthetic
@@ -75,58 +75,64 @@ def _min_ucb(**settings: float) -> Callable[[Any, Any, Any], Any]:
     return lambda world, log, rng: MinUCB(world.n_actions, world.summary, follows_variance=True, **settings)
 
 
-def _trust(**settings: Any) -> Callable[[Any, Any, Any], Any]:
+def _thompson(**settings: Any) -> Callable[[Any, Any, Any], Any]:
     return lambda world, log, rng: RobustThompson(world.n_actions, world.summary, rng=rng, **settings)
 
 
-POLICIES: Mapping[str, Any] = {
-    COLD: _cold,
-    "pooled: UCB + IPSW": _pooled_ucb,
-    "pooled: Thompson + IPSW": _pooled_thompson,
-    "pooled: trust 1": _trust(trust=1.0),
-    "guard: MIN-UCB": _min_ucb(),
-    "guard: MIN-UCB, V = 0.5": _min_ucb(bias_bound=0.5),
-    "guard: MIN-UCB, forced plays": _min_ucb(forced=2.0),
-    "guard: conflict test": _conflict,
-    "mixture: trust 0.95": _trust(trust=0.95, rival_share=0.0, is_capped=False),
-    "mixture: trust 0.8": _trust(trust=0.8, rival_share=0.0, is_capped=False),
-    "mixture: trust 0.5": _trust(trust=0.5, rival_share=0.0, is_capped=False),
-    "robust: trust 0.95": _trust(trust=0.95),
-    "robust: trust 0.8": _trust(trust=0.8),
-    DEFAULT: _trust(),
-    "robust: trust 0.5": _trust(trust=0.5),
-}
+def _gradient(**settings: Any) -> Callable[[Any, Any, Any], Any]:
+    return lambda world, log, rng: KnowledgeGradient(world.n_actions, world.summary, rng=rng, **settings)
+
+
+def policies(horizon: int) -> Mapping[str, Any]:
+    """Everything that starts from the same log, for so many users to come."""
+    return {
+        COLD: _cold,
+        "pooled: UCB + IPSW": _pooled_ucb,
+        "pooled: Thompson + IPSW": _pooled_thompson,
+        "pooled: trust 1": _thompson(trust=1.0),
+        "guard: MIN-UCB": _min_ucb(),
+        "guard: MIN-UCB, V = 0.5": _min_ucb(bias_bound=0.5),
+        "guard: MIN-UCB, forced plays": _min_ucb(forced=2.0),
+        "guard: conflict test": _conflict,
+        "mixture: trust 0.95": _thompson(trust=0.95, rival_share=0.0, is_capped=False),
+        "mixture: trust 0.8": _thompson(trust=0.8, rival_share=0.0, is_capped=False),
+        "mixture: trust 0.5": _thompson(trust=0.5, rival_share=0.0, is_capped=False),
+        "robust: trust 0.95": _thompson(trust=0.95),
+        "robust: trust 0.8": _thompson(trust=0.8),
+        "robust: trust 0.5": _thompson(trust=0.5),
+        "gradient: trust 0.95": _gradient(trust=0.95, horizon=horizon),
+        "gradient: trust 0.5": _gradient(trust=0.5, horizon=horizon),
+        "gradient: 10 times the horizon": _gradient(horizon=10 * horizon),
+        DEFAULT: _gradient(horizon=horizon),
+    }
 
 
 def _cases() -> Iterator[Case]:
-    for k, gap, n_log in product((2, 3, 5), (0.2, 0.5), (50, 100, 1000)):
+    for k, gap, n_log, horizon in product((2, 3, 5), (0.2, 0.5), (50, 100, 1000), HORIZONS):
         world = Synthetic(n_actions=k, n_log=n_log, step=gap)
-        setting = {"gap": gap, "K": k, "n_log": n_log}
-        yield Case(Biased(world, 0, 0.0), POLICIES, max(HORIZONS), {**setting, "of": "none", "bias": 0.0})
+        told = policies(horizon)
+        setting = {"gap": gap, "K": k, "n_log": n_log, "T": horizon}
+        yield Case(Biased(world, 0, 0.0), told, horizon, {**setting, "of": "none", "bias": 0.0})
         # The best action is the last; the inferior one is the next best, where a bias does the most harm.
         for (of, action), bias in product((("best", k - 1), ("inferior", k - 2)), BIASES):
-            yield Case(Biased(world, action, bias), POLICIES, max(HORIZONS), {**setting, "of": of, "bias": bias})
+            yield Case(Biased(world, action, bias), told, horizon, {**setting, "of": of, "bias": bias})
 
 
 def relative(results: Iterator[Result]) -> Iterator[Result]:
-    """Each cell and horizon: regret relative to the cold Thompson that met the same users, as a curve of one point.
+    """Each cell: regret relative to the cold Thompson that met the same users, as a curve of one point.
 
     The points are r + (x_i - r c_i) / mean(c) for r = mean(x) / mean(c): their mean is the ratio, and their spread
     gives its standard error (delta method).
     """
     for _, group in groupby(results, key=lambda result: str(result.setting)):
         cell = list(group)
-        cold = next(result.curve for result in cell if result.series == COLD)
-        for horizon in HORIZONS:
-            at = int(np.flatnonzero(cold.rounds == horizon)[0])
-            base = cold.regrets[:, at]
-            for result in cell:
-                regrets = result.curve.regrets[:, at]
-                ratio = regrets.mean() / base.mean()
-                points = ratio + (regrets - ratio * base) / base.mean()
-                curve = Curve(cold.rounds[at : at + 1], points[:, None], result.curve.seconds)
-                setting = {**result.setting, "T": horizon}
-                yield Result(result.experiment, result.series, setting, curve)
+        base = next(result.curve.regrets[:, -1] for result in cell if result.series == COLD)
+        for result in cell:
+            regrets = result.curve.regrets[:, -1]
+            ratio = regrets.mean() / base.mean()
+            points = ratio + (regrets - ratio * base) / base.mean()
+            curve = Curve(result.curve.rounds[-1:], points[:, None], result.curve.seconds)
+            yield Result(result.experiment, result.series, result.setting, curve)
 
 
 def _kind(setting: Mapping[str, Any]) -> str | None:
@@ -159,7 +165,7 @@ def worst(cells: Iterator[Result]) -> Iterator[Result]:
 def _rank(key: tuple[Any, ...]) -> tuple[Any, ...]:
     gap, horizon, kind, series = key
     kinds = ("good", "inflated inferior", "deflated best", "harmless bias")
-    return gap, horizon, kinds.index(kind), list(POLICIES).index(series)
+    return gap, horizon, kinds.index(kind), list(policies(horizon)).index(series)
 
 
 def _summarise(results: Iterator[Result]) -> Iterator[Result]:
@@ -175,8 +181,8 @@ def draw_frontier(results: Sequence[Result], path: Path) -> None:
         if result.setting["T"] == max(HORIZONS):
             points[result.setting["gap"], result.series][result.setting["log"]] = result.curve.mean
     gaps = sorted({gap for gap, _ in points}, reverse=True)
-    colours = {"pooled": "#D55E00", "guard": "#009E73", "mixture": "#0072B2", "robust": "#CC79A7", DEFAULT: "#000000"}
-    markers = {"pooled": "X", "guard": "s", "mixture": "o", "robust": "D", DEFAULT: "*"}
+    colours = {"pooled": "#D55E00", "guard": "#009E73", "mixture": "#0072B2", "robust": "#CC79A7"}
+    markers = {"pooled": "X", "guard": "s", "mixture": "o", "robust": "D", "gradient": "P", DEFAULT: "*"}
     figure, grid = plt.subplots(1, len(gaps), figsize=(5.2 * len(gaps), 4.6), layout="constrained", squeeze=False)
     for axes, gap in zip(grid.flat, gaps, strict=True):
         for (at, series), kinds in points.items():
@@ -185,9 +191,10 @@ def draw_frontier(results: Sequence[Result], path: Path) -> None:
             family = series.split(":")[0]
             x, y = kinds["good"], max(kinds["inflated inferior"], kinds["deflated best"])
             size = 160 if family == DEFAULT else 45
-            axes.scatter(x, y, color=colours[family], marker=markers[family], s=size, zorder=3)
+            colour = colours.get(family, "#000000")
+            axes.scatter(x, y, color=colour, marker=markers[family], s=size, zorder=3)
             label = series.split(": ")[-1]
-            axes.annotate(label, (x, y), textcoords="offset points", xytext=(6, 3), fontsize=7, color=colours[family])
+            axes.annotate(label, (x, y), textcoords="offset points", xytext=(6, 3), fontsize=7, color=colour)
         axes.axhline(1.0, color="#555555", linewidth=0.8)
         axes.axvline(1.0, color="#555555", linewidth=0.8)
         axes.set_xscale("log")
@@ -209,7 +216,7 @@ EXPERIMENT = Experiment(
     source="not in the paper; section 4.4 carried on",
     claim="A biased log hurts (Theorem 5, Figure 31).",
     reading="",
-    runs=60,
+    runs=200,
     seconds=240,
     cases=lambda: list(_cases()),
     measure="regret relative to a cold Thompson, at worst",

@@ -1,7 +1,7 @@
 """What a log says of each action, as a prior that leaves room for its being wrong (after Schmidli et al. 2014).
 
 Before any user, the mean of an action is, with chance `trust`, what the log says: N(m_a, s_a^2). Otherwise the log
-is wrong about it: it is a rival, N(M, (0.35 S)^2) around the largest mean M of the log, or anything, N(centre,
+is wrong about it: it is a rival, N(M, (0.6 S)^2) around the largest mean M of the log, or anything, N(centre,
 S^2) around their average; S^2 = the outcomes' variance + the variance of the log's means between actions. The
 rival is what protects a best action that the log makes look bad: the one mistake that no outcome reveals unless it
 is played. Outcomes are normal with the log's variance, which counts as 30 outcomes at most and is corrected by
@@ -23,8 +23,8 @@ from headstart.summary import Summary
 Floats = NDArray[np.float64]
 
 TRUST = 0.8
-RIVAL_SHARE = 0.8  # of the distrust; the rest is vague
-RIVAL_WIDTH = 0.35  # of the spread S: how far from the best action's mean a rival's may be
+RIVAL_SHARE = 1.0  # of the distrust; the rest is vague
+RIVAL_WIDTH = 0.6  # of the spread S: how far from the best action's mean a rival's may be
 POOLING = 8.0  # outcomes' worth of the pooled variance in each action's own, as in ThompsonNormal
 MOST_FREEDOM = 30.0  # outcomes' worth of the log's variance at most: users correct a wrong one soon
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from headstart.experiments import all_experiments, run_experiment
 
 RUNS, SEED = 4000, 1
-_FEWER = {"trials": 150, "biased-logs": 60}  # one log after another through causal inference
+_FEWER = {"trials": 150, "biased-logs": 100}  # one log after another through causal inference
 
 
 def main(folder: Path, names: list[str]) -> None:

@@ -1,7 +1,7 @@
 """What it is worth to learn more of an action before the rest of the users come.
 
 A state that uses these kernels has the posterior of kernels.beliefs: `weights`, `locations`, `scales`, `sizes` (K, J)
-and `counts` (K,).
+and `counts` (K,), of which component 0 believes the log; and `caution`.
 """
 
 from __future__ import annotations
@@ -41,37 +41,39 @@ def mean_of(state: Any, a: int) -> float:
 
 
 @kernel
-def _gain(state: Any, a: int, reference: float, plays: float) -> float:
-    """E max(mean of a after so many more plays - reference, 0); infinitely many: what perfect knowledge gains.
+def _gain(state: Any, a: int, reference: float, plays: float, is_leader: bool) -> float:
+    """By how much the best mean is expected to rise through so many more plays of a; infinitely many: at most.
 
-    With its component known, the posterior mean moves by scale sqrt(plays / (plays + size)); that plays also tell the
-    components apart is taken for granted, which makes the gain of few plays a little too large.
+    An action behind the reference gains by turning out better, a leader by turning out worse. With its component
+    known, the posterior mean moves by scale sqrt(plays / (plays + size)); that plays also tell the components apart is
+    taken for granted, which makes the gain of few plays a little too large. What is gained if the log is wrong counts
+    `caution` times.
     """
     gain = 0.0
     for j in range(state.weights.shape[1]):
         if state.weights[a, j] > _LEAST_WEIGHT:
             size = state.sizes[a, j] + state.counts[a]
             moved = 1.0 if plays == math.inf else math.sqrt(plays / (plays + size))
-            gain += state.weights[a, j] * gain_above(state.locations[a, j], state.scales[a, j] * moved, reference)
+            ahead = state.locations[a, j] - reference
+            if is_leader:
+                ahead = -ahead
+            part = state.weights[a, j] * gain_above(ahead, state.scales[a, j] * moved, 0.0)
+            gain += part if j == 0 else state.caution * part
     return gain
 
 
 @kernel
-def worth_of(state: Any, a: int, reference: float, remaining: float, least: float) -> float:
+def worth_of(state: Any, a: int, reference: float, remaining: float, least: float, is_leader: bool) -> float:
     """Per play, what trying action a up to 512 times would gain the users after that, at best.
 
-    `reference` is the best mean among the other actions. If a is behind it, the gain is from a's turning out better;
-    if it leads, from its turning out worse. Below `least` it is not computed to the end: 0.
+    `reference` is the best mean among the other actions. Below `least` it is not computed to the end.
     """
-    lead = max(mean_of(state, a) - reference, 0.0)
-    if remaining * (_gain(state, a, reference, math.inf) - lead) <= least:
-        return 0.0
+    most = remaining * _gain(state, a, reference, math.inf, is_leader)
     best = 0.0
     plays = 1.0
     for _ in range(_DOUBLINGS):
-        if plays >= remaining:
+        if plays >= remaining or most <= plays * max(best, least):  # neither can more plays be worth more
             break
-        worth = (remaining - plays) * (_gain(state, a, reference, plays) - lead) / plays
-        best = max(best, worth)
+        best = max(best, (remaining - plays) * _gain(state, a, reference, plays, is_leader) / plays)
         plays *= 2.0
     return best

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from headstart.checks import check_action, check_n_actions, check_whole
+from headstart.checks import check_action, check_n_actions, check_number, check_whole
 from headstart.kernels import absorb, implements, kernel, play, probabilities, update, withdraw
 from headstart.kernels.arrays import total
 from headstart.kernels.beliefs import refresh, take_log_back
@@ -17,7 +17,6 @@ from headstart.kernels.random import draw_uniform
 from headstart.kernels.worth import mean_of, worth_of
 from headstart.oracles.compiled import CompiledOracle
 from headstart.oracles.logged_prior import (
-    RIVAL_SHARE,
     TRUST,
     TrustReadings,
     check_trust,
@@ -29,7 +28,8 @@ from headstart.summary import Summary
 
 Floats = NDArray[np.float64]
 
-HORIZON = 10_000
+HORIZON = 5000
+CAUTION = 4.0
 _GREEDY = 0.5  # the chance of the best so far, while another action is worth learning about
 
 
@@ -48,6 +48,7 @@ class KnowledgeGradientState(NamedTuple):
     locations: Floats
     scales: Floats
     horizon: float
+    caution: float
     rng: NDArray[np.uint64]  # (4,)
 
 
@@ -68,14 +69,16 @@ def _choose(state: Any, available: Any) -> Any:
         return leader, leader
     n_plays = total(state.counts)
     remaining = max(state.horizon - n_plays, n_plays)
-    chosen = leader
-    largest = first + worth_of(state, leader, second, remaining, 0.0)
+    chosen, largest = leader, first
     for a in range(available.size):
         if available[a] and a != leader:
             mean = mean_of(state, a)
-            index = mean + worth_of(state, a, first, remaining, largest - mean)
+            index = mean + worth_of(state, a, first, remaining, largest - mean, False)
             if index > largest:
                 chosen, largest = a, index
+    # To know the leader better may be worth as much; asked last, because mostly nothing is worth learning any more.
+    if chosen != leader and first + worth_of(state, leader, second, remaining, largest - first, True) >= largest:
+        chosen = leader
     return leader, chosen
 
 
@@ -139,8 +142,9 @@ class KnowledgeGradient(CompiledOracle):
         only for the scale.
     horizon
         Users to come. Beyond half of it, as many are taken to be to come as have come.
-    rival_share
-        Of the distrust, how much goes to the rival of the log's best action; the rest is vague.
+    caution
+        How many times what is gained by finding the log wrong counts. 1 has the least regret if `trust` is the chance
+        that logs are right; more guards a best action that the log makes look bad, at a price on good logs.
     """
 
     def __init__(
@@ -150,13 +154,14 @@ class KnowledgeGradient(CompiledOracle):
         *,
         trust: ArrayLike = TRUST,
         horizon: int = HORIZON,
-        rival_share: float = RIVAL_SHARE,
+        caution: float = CAUTION,
         rng: RNG = None,
     ) -> None:
         n = check_n_actions(n_actions)
         users = float(check_whole("horizon", horizon))
-        belief = new_belief(n, summary, check_trust(trust, n), rival_share)
-        state = KnowledgeGradientState(*belief, users, as_words(rng))
+        care = check_number("caution", caution, low=0.0)
+        belief = new_belief(n, summary, check_trust(trust, n))
+        state = KnowledgeGradientState(*belief, users, care, as_words(rng))
         super().__init__(n, state)
         for a in range(n):
             refresh(state, a)

@@ -42,7 +42,8 @@ def start(
     population
         Contexts of the users to come (a matrix, a data frame or a Log), if they may differ from the log's.
     horizon
-        Users to come; 10,000 by default. It bears on whether learning by context can pay.
+        Users to come; 5,000 by default. It bears on what is worth exploring and on whether learning by context can
+        pay; a factor of ten either way costs little.
     trust
         How far to believe the log: a chance in [0, 1], one per action, or a `Trust`. None: `suggest_trust`'s rules.
     rng
@@ -50,10 +51,10 @@ def start(
 
     Notes
     -----
-    Context-free: the log's doubly robust means and their standard errors are the prior of Thompson sampling, beside
-    components for a log that is wrong (RobustThompson): one in conflict fades by itself. The bias bounds of
-    `trust` are for reading and for guards; those cover biases of any size. `start.looking` has the rules for
-    propensities, `trust` those for trust, `start.choosing` those for deciding by context.
+    Context-free: the log's doubly robust means and their standard errors are a prior, beside a component for a log that
+    is wrong; one in conflict fades by itself, and what is worth finding out about is tried (KnowledgeGradient). The
+    bias bounds of `trust` are for reading and for guards; that component covers biases of any size. `start.looking` has
+    the rules for propensities, `trust` those for trust, `start.choosing` those for deciding by context.
     """
     users = check_horizon(horizon)
     generator = as_generator(rng)
@@ -66,7 +67,10 @@ def start(
         oracle: Any = KnowledgeGradient(
             rows.n_actions, looked.summary, trust=believed.weights, horizon=users, rng=generator
         )
-        reasons.append("decisions are context-free, by Thompson sampling from the log's means as far as trusted")
+        reasons.append(
+            "decisions are context-free: the best by the log and the users so far, or what is worth learning about for "
+            f"{users:,} users"
+        )
         view = None
     else:
         from headstart.start.choosing import choose

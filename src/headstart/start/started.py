@@ -12,6 +12,7 @@ from headstart.audit import Audit, audit
 from headstart.checks import Available, check_context
 from headstart.errors import OptionError
 from headstart.kernels import implements, kernel, play, probabilities, update
+from headstart.oracles.knowledge_gradient import HORIZON
 from headstart.randomness import RNG
 from headstart.summary import Summary
 from headstart.trust import Trust
@@ -172,7 +173,7 @@ class Started:
 def check_horizon(horizon: Any) -> int:
     """A whole number of users to come."""
     if horizon is None:
-        return 10_000
+        return HORIZON
     if isinstance(horizon, bool) or not isinstance(horizon, int | np.integer) or horizon < 1:
         raise OptionError(f"horizon must be a whole number of at least 1, or None, got {horizon!r}")
     return int(horizon)

@@ -138,6 +138,14 @@ def test_propensities_that_do_not_add_up_are_set_aside():
     wrong = log.with_propensities(log.propensities / 2)
     assert "stand for" in find_fault(wrong)
     assert find_fault(log) == ""
+
+
+def test_a_policy_that_had_settled_logged_no_wrong_propensities():
+    chances = np.vstack([np.full((30, 2), 0.5), np.tile([0.0, 1.0], (1970, 1))])
+    actions = np.where(np.random.default_rng(1).random(2000) < chances[:, 0], 0, 1)
+    assert find_fault(Log(actions, np.ones(2000), propensities=chances)) == ""
+    lied = Log(actions, np.ones(2000), propensities=np.full((2000, 2), 0.5))
+    assert "stand for" in find_fault(lied)
     policy = start(wrong, rng=0)
     assert "set aside" in policy.explanation
     bare = hs.Log(log.actions, log.outcomes, propensities=log.propensities / 2, n_actions=3)
@@ -180,12 +188,20 @@ def test_contexts_that_matter_are_decided_on():
 
 
 def test_contexts_that_do_not_matter_are_not():
-    """4,000 rows of noise: the log is sure that there is nothing to gain."""
+    """4,000 rows of noise: the log is sure that there is nothing to gain, and every user gets the better action."""
     rng = np.random.default_rng(0)
     actions = rng.integers(0, 2, 4000)
     log = hs.Log(actions, actions + rng.standard_normal(4000), rng.standard_normal((4000, 5)), np.full(4000, 0.5))
     policy = start(log, decide_on=range(5), horizon=1000, rng=0)
-    assert "context-free" in policy.explanation
+    assert "gain nothing" in policy.explanation
+    for context in rng.standard_normal((100, 5)):
+        assert policy.probabilities(context).tolist() == [0.0, 1.0]
+
+
+def test_columns_that_do_not_vary_cannot_be_decided_on():
+    rng = np.random.default_rng(0)
+    policy = start(hs.Log(rng.integers(0, 2, 50), rng.random(50), np.ones((50, 2))), decide_on=[0, 1], rng=0)
+    assert "none of the columns to decide on varies" in policy.explanation
     assert policy.n_features == 0
 
 
@@ -209,7 +225,7 @@ def test_columns_to_adjust_for_need_not_be_there_to_decide_on():
     actions = (rng.random(4000) < p).astype(int)
     outcomes = hidden + np.where(actions == 1, x, 0.0) + 0.3 * rng.standard_normal(4000)
     log = hs.Log(actions, outcomes, {"x": x, "h": hidden}, np.where(actions == 1, p, 1 - p))
-    policy = start(log, decide_on=["x"], rng=0)
+    policy = start(log, decide_on=["x"], horizon=1, rng=0)  # nobody to explore for
     np.testing.assert_allclose(policy.probabilities([1.0]), policy.probabilities([1.0, 5.0]))
     assert policy.probabilities([1.0])[1] > 0.9
     assert policy.probabilities([-1.0])[0] > 0.9  # by the raw averages action 1 would win everywhere

@@ -106,3 +106,14 @@ def test_calibration_shows_propensities_that_ignore_the_contexts():
 def test_draw_actions_follows_the_chances():
     drawn = draw_actions(np.tile([0.2, 0.8], (10_000, 1)), np.random.default_rng(0))
     assert drawn.mean() == pytest.approx(0.8, abs=0.016)  # four standard deviations
+
+
+def test_a_policy_that_had_settled_is_not_called_wrong_if_it_logged_whole_vectors():
+    """30 users had each action with chance 1/2, the rest only the second: few saw the first, and all of that is said."""
+    rng = np.random.default_rng(1)
+    chances = np.vstack([np.full((30, 2), 0.5), np.tile([0.0, 1.0], (1970, 1))])
+    actions = np.where(rng.random(2000) < chances[:, 0], 0, 1)
+    outcomes = rng.normal(size=2000)
+    assert audit(Log(actions, outcomes, propensities=chances)).propensities.fault == "none"
+    lied = np.vstack([np.full((30, 2), 0.5), np.tile([0.5, 0.5], (1970, 1))])
+    assert audit(Log(actions, outcomes, propensities=lied)).propensities.fault == "wrong"

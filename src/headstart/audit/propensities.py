@@ -73,9 +73,11 @@ def check_weights(
     ratios = sums.w / n
     variances = _variances(sums.w, sums.ww, sums.n, n) / n**2
     never = np.array([action.never_share for action in overlap.actions])
+    matrix = sample.propensity_matrix if is_logged else None
+    if matrix is not None:  # a policy that had settled did not offer everything to everybody, and says so
+        never = np.maximum(never, (matrix == 0.0).mean(axis=0))
     off = _off(ratios, never)
     p_values = _p_values(off, variances)
-    matrix = sample.propensity_matrix if is_logged else None
     if matrix is None:
         chi_square, degrees, p_value = _chi_square(sums, n, off)
     else:

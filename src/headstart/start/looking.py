@@ -82,9 +82,13 @@ def look_at(log: Log, population: Any = None, rng: RNG = 0) -> Look:
 
 
 def find_fault(log: Log) -> str:
-    """What is wrong with logged propensities, in words; "" if the weights add up to all users."""
-    sums, n = log.action_sums(), float(len(log))
+    """What is wrong with logged propensities, in words; "" if the weights add up to all users who had a chance."""
+    sums = log.action_sums()
+    reached = np.full(log.n_actions, float(len(log)))
+    if log.propensity_matrix is not None:
+        reached = (log.propensity_matrix > 0.0).sum(axis=0).astype(np.float64)
     for a in np.flatnonzero(sums.n):
+        n = reached[a]
         ratio = sums.w[a] / n
         # The variance of a sum of 1/p over the rows of a is n (E[1/p] - 1).
         error = np.sqrt(max(sums.ww[a] - sums.w[a] ** 2 / n, n * sums.w[a] / sums.n[a] - n, 0.0)) / n

@@ -51,10 +51,11 @@ def start(
 
     Notes
     -----
-    Context-free: the log's doubly robust means and their standard errors are a prior, beside a component for a log that
-    is wrong; one in conflict fades by itself, and what is worth finding out about is tried (KnowledgeGradient). The
-    bias bounds of `trust` are for reading and for guards; that component covers biases of any size. `start.looking` has
-    the rules for propensities, `trust` those for trust, `start.choosing` those for deciding by context.
+    Context-free: the log's doubly robust means and their standard errors are a prior, beside a component for a log
+    that is wrong; one in conflict fades by itself, and what is worth finding out about is tried (KnowledgeGradient).
+    The bias bounds of `trust` are for reading and for guards; that component covers biases of any size.
+    `start.looking` has the rules for propensities, `trust` those for trust, `start.choosing` those for deciding by
+    context.
     """
     users = check_horizon(horizon)
     generator = as_generator(rng)
@@ -68,8 +69,8 @@ def start(
             rows.n_actions, looked.summary, trust=believed.weights, horizon=users, rng=generator
         )
         reasons.append(
-            "decisions are context-free: the best by the log and the users so far, or what is worth learning about for "
-            f"{users:,} users"
+            "decisions are context-free: the best by the log and the users so far, or what is worth learning about "
+            f"while {users:,} users are to come"
         )
         view = None
     else:

@@ -139,17 +139,18 @@ def test_propensities_that_do_not_add_up_are_set_aside():
     assert "stand for" in find_fault(wrong)
     assert find_fault(log) == ""
 
-
-def test_a_policy_that_had_settled_logged_no_wrong_propensities():
-    chances = np.vstack([np.full((30, 2), 0.5), np.tile([0.0, 1.0], (1970, 1))])
-    actions = np.where(np.random.default_rng(1).random(2000) < chances[:, 0], 0, 1)
-    assert find_fault(Log(actions, np.ones(2000), propensities=chances)) == ""
-    lied = Log(actions, np.ones(2000), propensities=np.full((2000, 2), 0.5))
-    assert "stand for" in find_fault(lied)
     policy = start(wrong, rng=0)
     assert "set aside" in policy.explanation
     bare = hs.Log(log.actions, log.outcomes, propensities=log.propensities / 2, n_actions=3)
     assert start(bare, rng=0).trust.weights[0] < 0.5  # no contexts to estimate them by
+
+
+def test_a_policy_that_had_settled_logged_no_wrong_propensities():
+    chances = np.vstack([np.full((30, 2), 0.5), np.tile([0.0, 1.0], (1970, 1))])
+    actions = np.where(np.random.default_rng(1).random(2000) < chances[:, 0], 0, 1)
+    assert find_fault(hs.Log(actions, np.ones(2000), propensities=chances)) == ""
+    lied = hs.Log(actions, np.ones(2000), propensities=np.full((2000, 2), 0.5))
+    assert "stand for" in find_fault(lied)
 
 
 def test_chances_learnt_from_noise_are_not_believed():
@@ -192,7 +193,7 @@ def test_contexts_that_do_not_matter_are_not():
     rng = np.random.default_rng(0)
     actions = rng.integers(0, 2, 4000)
     log = hs.Log(actions, actions + rng.standard_normal(4000), rng.standard_normal((4000, 5)), np.full(4000, 0.5))
-    policy = start(log, decide_on=range(5), horizon=1000, rng=0)
+    policy = start(log, decide_on=range(5), horizon=1, rng=0)  # nobody to explore for
     assert "gain nothing" in policy.explanation
     for context in rng.standard_normal((100, 5)):
         assert policy.probabilities(context).tolist() == [0.0, 1.0]

@@ -109,7 +109,7 @@ def test_draw_actions_follows_the_chances():
 
 
 def test_a_policy_that_had_settled_is_not_called_wrong_if_it_logged_whole_vectors():
-    """30 users had each action with chance 1/2, the rest only the second: few saw the first, and all of that is said."""
+    """30 users had each action with chance 1/2, the rest only the second: few saw the first, as was logged."""
     rng = np.random.default_rng(1)
     chances = np.vstack([np.full((30, 2), 0.5), np.tile([0.0, 1.0], (1970, 1))])
     actions = np.where(rng.random(2000) < chances[:, 0], 0, 1)

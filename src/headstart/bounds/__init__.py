@@ -13,6 +13,8 @@ without is the one to rely on. Regret is expected pseudo-regret over T online ro
     theorem 8    general_lower                      any oracle
     corollary    value_of_log_limit                 what a log saves in the end
     theorem 9    linucb_upper_free                  LinUCB + LinearModel, whatever the gaps
+
+Not in the paper: `safety_lower`, what any policy pays on a good log for being safe on a bad one.
 """
 
 from headstart.bounds.biased_log import biased_log_upper, biased_log_upper_printed
@@ -34,6 +36,7 @@ from headstart.bounds.matching import (
     propensity_matching_upper,
     propensity_matching_upper_printed,
 )
+from headstart.bounds.safety import safety_lower
 from headstart.bounds.ucb import enough_plays, ips_weighting_upper, ucb_regret
 from headstart.bounds.value import ValueOfLog, value_of_log
 
@@ -60,6 +63,7 @@ __all__ = [
     "linucb_upper_gap_printed",
     "propensity_matching_upper",
     "propensity_matching_upper_printed",
+    "safety_lower",
     "ucb_regret",
     "value_of_log",
     "value_of_log_limit",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -28,6 +30,14 @@ def test_a_log_without_a_fault_is_trusted_by_four_fifths():
     trust = weigh(signs())
     np.testing.assert_allclose(trust.weights, [0.8, 0.8])
     np.testing.assert_array_equal(trust.bias_bounds, [0.0, 0.0])  # who logs its chances has no hidden confounder
+
+
+def test_doubt_is_shared_by_many_actions():
+    """A log of four actions is as often wrong about one of them as one of two: 1 - 0.2 * 2 / 4."""
+    many = dataclasses.replace(
+        signs(), action_names=("a", "b", "c", "d"), confounding=np.zeros(4), unseen=np.zeros(4)
+    )
+    np.testing.assert_allclose(weigh(many).weights, 0.9)
 
 
 def test_faults_by_hand():

@@ -1,7 +1,7 @@
 """How far to trust a log: a prior weight and a bound on its bias per action, from what an audit found, with reasons.
 
 The weight w_a is the chance, before any user, that the log's mean of action a is right up to its standard error;
-with 1 - w_a it may be anything, and only users will tell (see RobustThompson). No audit can see
+with 1 - w_a it may be anything, and only users will tell (see oracles/logged_prior.py). No audit can see
 every fault, so w starts below 1 even for a log without one. The numbers are judgements, stated in one table; what is
 measured is how a start with them fares (METHODS.md).
 """
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from headstart.oracles.logged_prior import trust_among
 from headstart.summary import Summary
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-ADJUSTED, UNADJUSTED = 0.8, 0.6  # before any finding
+ADJUSTED, UNADJUSTED = 0.8, 0.6  # before any finding, in a log of two actions
 # What a finding does to the odds w / (1 - w). The gravest findings do not end trust: the mixture ends it by itself if
 # users disagree, and a log that was suspected for nothing still helps.
 FACTORS = {
@@ -68,11 +69,12 @@ class Signs:
 def suggest_trust(audit: Audit) -> Trust:
     """The trust that this audit supports.
 
-    w starts at 0.8 with propensities or contexts to adjust by, 0.6 with neither of them; each
-    finding multiplies its odds by a stated factor. V is the largest of: with estimated propensities, what leaving out
-    the strongest observed column does to the lead (a hidden confounder as strong is thinkable; a policy that logs its
-    chances has none); the share of users who never saw the action times the outcome's spread; and, if users to come
-    were given, nothing for their difference, because the estimate is for them.
+    w starts at 1 - 0.4 / K with propensities or contexts to adjust by (0.8 for two actions), 1 - 0.8 / K with
+    neither of them; each finding multiplies its odds by a stated factor. V is the largest of: with estimated
+    propensities, what leaving out the strongest observed column does to the lead (a hidden confounder as strong is
+    thinkable; a policy that logs its chances has none); the share of users who never saw the action times the
+    outcome's spread; and, if users to come were given, nothing for their difference, because the estimate is for
+    them.
     """
     return weigh(_signs_of(audit))
 
@@ -81,17 +83,14 @@ def weigh(signs: Signs) -> Trust:
     """Trust by the table."""
     k = len(signs.action_names)
     reasons: list[str] = []
+    start = trust_among(k, ADJUSTED if signs.is_logged or signs.has_contexts else UNADJUSTED)
     if signs.is_logged:
-        start = ADJUSTED
-        reasons.append(f"the propensities are logged: trust starts at {start:g}")
+        why = "the propensities are logged"
     elif signs.has_contexts:
-        start = ADJUSTED
-        reasons.append(
-            f"the propensities are estimated from the contexts, which may lack one: trust starts at {start:g}"
-        )
+        why = "the propensities are estimated from the contexts, which may lack one"
     else:
-        start = UNADJUSTED
-        reasons.append(f"there are neither propensities nor contexts to adjust by: trust starts at {start:g}")
+        why = "there are neither propensities nor contexts to adjust by"
+    reasons.append(f"{why}: trust starts at {start:.3g}")
     odds = np.full(k, start / (1.0 - start))
     seen: set[str] = set()
     for rule, text in signs.faults:

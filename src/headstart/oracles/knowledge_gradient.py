@@ -17,7 +17,6 @@ from headstart.kernels.random import draw_uniform
 from headstart.kernels.worth import mean_of, worth_of
 from headstart.oracles.compiled import CompiledOracle
 from headstart.oracles.logged_prior import (
-    TRUST,
     TrustReadings,
     check_trust,
     new_belief,
@@ -138,8 +137,8 @@ class KnowledgeGradient(CompiledOracle):
     summary
         What the log knows of each action (`evaluator.summary()`). An action it does not show has no logged component.
     trust
-        The chance that the log is right about an action: one number in [0, 1], or one per action. 0: the log serves
-        only for the scale.
+        The chance that the log is right about an action: one number in [0, 1], or one per action; 1 - 0.4 / K by
+        default. 0: the log serves only for the scale.
     horizon
         Users to come. Beyond half of it, as many are taken to be to come as have come.
     caution
@@ -152,7 +151,7 @@ class KnowledgeGradient(CompiledOracle):
         n_actions: int,
         summary: Summary,
         *,
-        trust: ArrayLike = TRUST,
+        trust: ArrayLike | None = None,
         horizon: int = HORIZON,
         caution: float = CAUTION,
         rng: RNG = None,

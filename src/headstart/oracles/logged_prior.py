@@ -22,7 +22,7 @@ from headstart.summary import Summary
 
 Floats = NDArray[np.float64]
 
-TRUST = 0.8
+TRUST = 0.8  # in a log of two actions; see `trust_among`
 RIVAL_SHARE = 1.0  # of the distrust; the rest is vague
 RIVAL_WIDTH = 0.6  # of the spread S: how far from the best action's mean a rival's may be
 POOLING = 8.0  # outcomes' worth of the pooled variance in each action's own, as in ThompsonNormal
@@ -99,8 +99,18 @@ def read_belief(state: Any) -> TrustReadings:
     return TrustReadings(state.counts.copy(), means, means - half, means + half, errors, trust)
 
 
-def check_trust(trust: ArrayLike, n_actions: int) -> Floats:
-    """A chance per action, (K,), from one number or one for each."""
+def trust_among(n_actions: int, trust: float = TRUST) -> float:
+    """The chance that a log is right about one of K actions, if it is `trust` among two: 1 - (1 - trust) 2 / K.
+
+    A log is not wrong more often because it has more actions, and doubt about each of many is dear.
+    """
+    return 1.0 - (1.0 - trust) * 2.0 / max(n_actions, 2)
+
+
+def check_trust(trust: ArrayLike | None, n_actions: int) -> Floats:
+    """A chance per action, (K,), from one number or one for each; None: the usual one."""
+    if trust is None:
+        trust = trust_among(n_actions)
     try:
         chances = np.broadcast_to(np.asarray(trust, dtype=np.float64), (n_actions,)).copy()
     except (TypeError, ValueError):

@@ -2,11 +2,11 @@
 of others over that of a cold linear Thompson sampler that estimates its noise.
 
 Each world is drawn: 2 to 10 actions, 1 to 15 columns of which some are irrelevant, slopes that actions have in common
-and slopes of their own (from none to strong), outcomes linear, bent or binary, 50 to 3,000 rows logged by a policy
-that looks at the user (a decent one or a bad one), 500 to 3,000 users. Families: a good log with its propensities,
-without them; an action that is not often best raised by 0.5 to 2 standard deviations in the log (inflated); the action
-that is best most often lowered (deflated); an action's slopes wrong in the log (slopes); a column that moves actions
-and outcomes and is not in the log (hidden).
+and slopes of their own (from none to strong), outcomes linear, bent (squares, kinks, steps, products) or binary, 50
+to 3,000 rows logged by a policy that looks at the user (a decent one or a bad one), 500 to 3,000 users. Families: a
+good log with its propensities, or without them (withheld); an action that is not the one best most often raised by
+0.5 to 2 standard deviations in the log (inflated); the one best most often lowered (deflated); an action's slopes
+wrong in the log (slopes); a column that moves actions and outcomes and is not in the log (hidden).
 
     python -m benchmarks.contextual_league --worlds 100
     python -m benchmarks.contextual_league --trials --worlds 20
@@ -68,6 +68,21 @@ def _expected(state: Any, out: Any) -> None:
     copy_into(out, state.means[state.present[0]])
 
 
+def _bend(signal: Floats, contexts: Floats, rng: np.random.Generator) -> Floats:
+    """Outcomes that no line tells: a square, a saturation and a kink, a step, or a product of two columns."""
+    k, d = signal.shape[1], contexts.shape[1]
+    own = rng.standard_normal(k) * rng.uniform(0.2, 0.8)
+    i, j = rng.integers(d, size=2)
+    kind = int(rng.integers(4))
+    if kind == 0:
+        return signal + 0.3 * (signal**2 - (signal**2).mean(axis=0))
+    if kind == 1:
+        return 1.5 * np.tanh(signal) + np.abs(contexts[:, [i]]) * own
+    if kind == 2:
+        return signal + np.sign(contexts[:, [i]] - rng.uniform(-0.7, 0.7)) * own
+    return signal + contexts[:, [i]] * contexts[:, [j]] * own
+
+
 class LeagueWorld:
     """One random world; `draw` draws its log and its users."""
 
@@ -85,12 +100,9 @@ class LeagueWorld:
         hidden = rng.standard_normal(N_TABLE)
         by_hidden = rng.standard_normal(k) * (0.7 if family == "hidden" else 0.0)
         signal = contexts @ slopes.T
-        shape = ("linear", "bent", "binary")[int(rng.integers(3))]
+        self.shape = shape = ("linear", "bent", "binary")[int(rng.integers(3))]
         if shape == "bent":
-            if rng.random() < 0.5:
-                signal = signal + 0.3 * (signal**2 - (signal**2).mean(axis=0))
-            else:
-                signal = 1.5 * np.tanh(signal) + 0.4 * np.abs(contexts[:, :1]) * rng.standard_normal(k)
+            signal = _bend(signal, contexts, rng)
         signal = signal + rng.standard_normal(k) * rng.uniform(0.1, 0.5)
         if shape == "binary":
             level = rng.uniform(-2.0, 1.0)

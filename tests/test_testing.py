@@ -32,6 +32,9 @@ ORACLES = {
     "RobustThompson that knows one action": lambda: hs.RobustThompson(3, PARTIAL, trust=[0.9, 0.5, 0.5], rng=1),
     "KnowledgeGradient": lambda: hs.KnowledgeGradient(3, SUMMARY, rng=1),
     "KnowledgeGradient that knows one action": lambda: hs.KnowledgeGradient(3, PARTIAL, trust=0.5, rng=1),
+    "LinKnowledgeGradient": lambda: hs.LinKnowledgeGradient.from_rows(
+        np.column_stack([np.ones(len(LOG)), LOG.contexts[:, 1:]]), LOG.actions, LOG.outcomes, 3, rng=1
+    ),
     "UCBTuned": lambda: hs.UCBTuned(3),
     "UCBNormal": lambda: hs.UCBNormal(3),
     "KLUCB": lambda: hs.KLUCB(3),

@@ -73,7 +73,7 @@ class Guarded:
         if getattr(decider, "n_features", 0):
             raise OptionError(
                 "Guarded compares means over all users, and this policy decides on contexts: use a guard of its own "
-                "kind (MinLinUCB, RobustLinThompson)"
+                "kind (MinLinUCB, LinKnowledgeGradient)"
             )
         if summary is None:
             summary = _summary_of(policy)

@@ -45,9 +45,9 @@ def _gain(state: Any, a: int, reference: float, plays: float, is_leader: bool) -
     """By how much the best mean is expected to rise through so many more plays of a; infinitely many: at most.
 
     An action behind the reference gains by turning out better, a leader by turning out worse. With its component
-    known, the posterior mean moves by scale sqrt(plays / (plays + size)); that plays also tell the components apart is
-    taken for granted, which makes the gain of few plays a little too large. What is gained if the log is wrong counts
-    `caution` times.
+    known, the posterior mean moves by scale sqrt(plays / (plays + size)); that plays also tell the components apart
+    is taken for granted, which makes the gain of few plays a little too large. What is gained if the log is wrong
+    counts `caution` times.
     """
     gain = 0.0
     for j in range(state.weights.shape[1]):

@@ -10,6 +10,7 @@ from headstart.oracles.exp3 import Exp3
 from headstart.oracles.greedy import Greedy
 from headstart.oracles.kl_ucb import KLUCB
 from headstart.oracles.knowledge_gradient import KnowledgeGradient
+from headstart.oracles.lin_knowledge_gradient import LinKnowledgeGradient
 from headstart.oracles.linthompson import LinThompson
 from headstart.oracles.linucb import LinUCB
 from headstart.oracles.min_linucb import MinLinUCB
@@ -36,6 +37,7 @@ __all__ = [
     "Exp3",
     "Greedy",
     "KnowledgeGradient",
+    "LinKnowledgeGradient",
     "LinThompson",
     "LinUCB",
     "MinLinUCB",

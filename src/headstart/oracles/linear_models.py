@@ -1,20 +1,24 @@
-"""What a log says as linear models of each action: one that believes it, one that doubts its level, one that does not.
+"""What a log says as linear models of each action: one that believes it and three that doubt more and more of it.
 
 Levels and slopes are hierarchical: y = level_a + x'(common + own_a) + noise, common ~ N(0, sigma^2 / c), own_a ~
-N(0, sigma^2 / c_own). c and c_own are d (1 - s) / s with s the share of variance that such slopes explain, averaged
-over its posterior on a grid (restricted likelihood, levels and noise integrated out, a flat prior on the grid).
-Levels vary between actions by v_l, estimated by moments.
+N(0, sigma^2 / c_own). c and c_own are d (1 - s) / s, s the share of variance that such slopes explain, its log-odds
+averaged over a grid by their posterior (restricted likelihood: levels and noise integrated out). Levels vary between
+actions by a variance that the log's other levels tell.
 
-Three models of what users will do with action a, each a normal distribution of theta = (level, slopes):
+Models of what users will do with action a, each a normal distribution of theta = (level, slopes):
 
 - LOGGED: the posterior given all rows.
-- SHIFTED: the same, but the action's logged outcomes are off by a constant ~ N(0, Var y).
-- FRESH: the posterior given the rows of all other actions; those of a are about something else.
+- SHIFTED: the same, but the action's logged outcomes are off by a constant ~ N(0, v), v the outcomes' variance
+  within actions.
+- FADED: their level says nothing and their slopes as little as those of d + 1 rows.
+- FRESH: they say nothing; what is known is what the rows of the other actions tell. It is the model of an action
+  without rows and of one whose log is withdrawn; given a chance besides FADED it was measured to gain nothing, and
+  where no line fits (digits) it wins where an action is played and is then wrong everywhere else.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,15 +27,14 @@ from headstart.errors import OptionError
 
 Floats = NDArray[np.float64]
 
-LOGGED, SHIFTED, FRESH = range(3)
-N_MODELS = 3
-SHIFTED_SHARE = 0.5  # of the chance that the log is wrong about an action: that only its level is
-SHIFT = 1.0  # the variance of a shift, of the outcomes' variance
-LEAST_LEVELS = 0.25  # the levels' prior variance, of the outcomes', before the log's K of them are looked at
-LEVELS_WORTH = 2.0  # levels that this is worth
-FREEDOM = 30.0  # outcomes' worth of the log's noise at most: users correct a wrong one soon
-LEAST_FREEDOM = 8.0
-_SHARES = np.array([0.001, 0.01, 0.03, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97, 0.99])
+LOGGED, SHIFTED, FADED, FRESH = range(4)
+N_MODELS = 4
+DOUBTS = (0.5, 0.5, 0.0)  # shares of SHIFTED, FADED, FRESH in the chance that the log is wrong about an action
+SHIFT = 1.0  # the variance of a shift, of the outcomes' variance within actions
+LEVELS, LEVELS_WORTH = 0.25, 2.0  # the levels' prior variance, of the outcomes'; levels that this guess is worth
+LEAST_FREEDOM, MOST_FREEDOM = 8.0, 30.0  # outcomes' worth of the log's noise: users correct a wrong one soon
+_SHARES = np.array([0.0001, 0.001, 0.01, 0.03, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97, 0.99])
+_LOG_ODDS = np.log(_SHARES) - np.log1p(-_SHARES)
 
 
 class LinearModels(NamedTuple):
@@ -42,15 +45,23 @@ class LinearModels(NamedTuple):
     chances: Floats  # (K, J)
     variance: float  # sigma^2; 0: not known
     freedoms: Floats  # (K,) outcomes that it is worth
+    evidence: float  # the logarithm of the rows' likelihood, to compare columns by
 
 
 class _Sums(NamedTuple):
-    n: Floats  # (K,)
+    n: Floats  # (K,) rows
     centres: Floats  # (K, d) mean contexts
     levels: Floats  # (K,) mean outcomes
     spread: Floats  # (K, d, d) centred sums of xx'
     moment: Floats  # (K, d) of xy
     total: Floats  # (K,) of yy
+
+
+class _Hierarchy(NamedTuple):
+    c: float
+    c_own: float
+    variance: float
+    evidence: float
 
 
 def models_of_rows(
@@ -61,54 +72,95 @@ def models_of_rows(
     trust: Floats,
     weights: ArrayLike | None = None,
 ) -> LinearModels:
-    """The models of a log's rows; the first column of the contexts is the constant 1, the others in standard units."""
-    x, which = np.asarray(contexts, dtype=np.float64), np.asarray(actions, dtype=np.int64)
+    """The models of a log's rows.
+
+    The first column of the contexts is the constant 1, the others are in standard units. `trust` (K,) is the chance
+    of LOGGED; `weights` say how often a row counts.
+    """
+    x, taken = np.asarray(contexts, dtype=np.float64), np.asarray(actions, dtype=np.int64)
     y = np.asarray(outcomes, dtype=np.float64)
-    if x.ndim != 2 or not x.size or not (x[:, 0] == 1.0).all():
-        raise OptionError("contexts must be a matrix of at least one row whose first column is 1")
+    if x.ndim != 2 or not x.size or not (x[:, 0] == 1.0).all() or not np.isfinite(x).all():
+        raise OptionError("contexts must be a finite matrix of at least one row whose first column is 1")
+    if taken.shape != (len(x),) or y.shape != (len(x),) or not np.isfinite(y).all():
+        raise OptionError(f"actions and finite outcomes must be one for each of the {len(x)} contexts")
     w = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=np.float64)
-    sums = _sum_rows(x[:, 1:], which, y, w, n_actions)
-    c, c_own, variance = _choose_penalties(sums)
-    variance = max(variance, 1e-12 * float(y @ y) / len(y))
-    scale = variance if variance > 0.0 else 1.0
-    whole = max(float(np.average((y - np.average(y, weights=w)) ** 2, weights=w)) / scale, 1.0)
-    d = x.shape[1] - 1
-    own = np.linalg.inv(sums.spread + c_own * np.eye(d))
+    sums = _sum_rows(x[:, 1:], taken, y, w, n_actions)
+    hierarchy = _choose_hierarchy(sums)
+    whole = float(sums.total.sum() / w.sum())
+    variance = max(hierarchy.variance, 1e-9 * whole)
+    centres, inverses = _build(sums, hierarchy, variance or 1.0, whole)
+    is_shown = sums.n > 0.0
+    chances = np.zeros((n_actions, N_MODELS))
+    chances[:, LOGGED] = np.where(is_shown, trust, 0.0)
+    chances[:, SHIFTED:] = np.where(is_shown[:, None], np.outer(1.0 - trust, DOUBTS), [0.0, 0.0, 1.0])
+    freedom = float(np.clip(sums.n.sum() - is_shown.sum(), LEAST_FREEDOM, MOST_FREEDOM))
+    return LinearModels(centres, inverses, chances, variance, np.full(n_actions, freedom), hierarchy.evidence)
+
+
+def check_models(models: LinearModels) -> tuple[int, int, int]:
+    """K, J and m of models that can be meant."""
+    k, n_models, m = np.shape(models.centres)
+    shapes = {"inverses": (k, n_models, m, m), "chances": (k, n_models), "freedoms": (k,)}
+    for name, shape in shapes.items():
+        if np.shape(getattr(models, name)) != shape:
+            raise OptionError(f"models.{name} must have shape {shape}, got {np.shape(getattr(models, name))}")
+    if (np.asarray(models.chances) < 0.0).any() or np.abs(np.sum(models.chances, axis=1) - 1.0).max() > 1e-9:
+        raise OptionError("models.chances must be at least 0 and add up to 1 for each action")
+    if not all(np.isfinite(values).all() for values in models):
+        raise OptionError("models must be finite")
+    return k, n_models, m
+
+
+def find_roots(models: LinearModels) -> Floats:
+    """Lower triangular S with S S' = V^-1 of each model, (K, J, m, m)."""
+    try:
+        roots: Floats = np.linalg.cholesky(np.asarray(models.inverses, dtype=np.float64))
+        return roots
+    except np.linalg.LinAlgError as error:
+        raise OptionError("models.inverses must be positive definite") from error
+
+
+def _build(sums: _Sums, hierarchy: _Hierarchy, variance: float, whole: float) -> tuple[Floats, Floats]:
+    """Every model's centre, (K, J, d + 1), and inverse, (K, J, d + 1, d + 1)."""
+    k, d = sums.moment.shape
+    c, c_own = hierarchy.c, hierarchy.c_own
+    one = np.eye(d)
+    own = np.linalg.inv(sums.spread + c_own * one)
     kept = c_own * own  # how much of the common slopes an action keeps
-    informs = kept @ sums.spread
-    pulls = (kept @ sums.moment[..., None])[..., 0]
-    centres, inverses = np.zeros((n_actions, N_MODELS, d + 1)), np.zeros((n_actions, N_MODELS, d + 1, d + 1))
-    common = np.linalg.inv(informs.sum(axis=0) + c * np.eye(d))
+    informs, pulls = kept @ sums.spread, (kept @ sums.moment[..., None])[..., 0]
+    common = np.linalg.inv(informs.sum(axis=0) + c * one)
     shared = common @ pulls.sum(axis=0)
+    centres, inverses = np.zeros((k, N_MODELS, d + 1)), np.zeros((k, N_MODELS, d + 1, d + 1))
     shown = np.flatnonzero(sums.n)
-    for a in shown:
-        slopes = kept[a] @ shared + own[a] @ sums.moment[a]
-        about = own[a] + kept[a] @ common @ kept[a].T
-        centres[a, LOGGED], inverses[a, LOGGED] = _at_zero(sums, a, slopes, about)
-    for a in range(n_actions):
+    for b in shown:
+        slopes, about = kept[b] @ shared + own[b] @ sums.moment[b], own[b] + kept[b] @ common @ kept[b].T
+        centres[b, LOGGED], inverses[b, LOGGED] = _at_zero(sums, b, slopes, about)
+    levels, errors = centres[:, LOGGED, 0].copy(), inverses[:, LOGGED, 0, 0].copy()
+    spread = max(whole / variance, 1.0)
+    for a in range(k):
         others = shown[shown != a]
-        level, between = _level_prior(centres[others, LOGGED, 0], inverses[others, LOGGED, 0, 0], sums, whole, scale)
-        rest = np.linalg.inv(informs[others].sum(axis=0) + c * np.eye(d))
-        centres[a, FRESH, 0], centres[a, FRESH, 1:] = level, rest @ pulls[others].sum(axis=0)
-        inverses[a, FRESH, 0, 0] = between
-        inverses[a, FRESH, 1:, 1:] = rest + np.eye(d) / c_own
-    for a in shown:
-        level, between = centres[a, FRESH, 0], inverses[a, FRESH, 0, 0]
+        level, between = _level_prior(levels[others], errors[others], LEVELS * spread, variance)
+        if not others.size:
+            level = float(sums.levels[a])
+        rest = np.linalg.inv(informs[others].sum(axis=0) + c * one)
+        told = rest @ pulls[others].sum(axis=0)
+        centres[a, FADED:, 0], centres[a, FRESH, 1:] = level, told
+        inverses[a, FRESH, 0, 0], inverses[a, FRESH, 1:, 1:] = between, rest + one / c_own
+        if not sums.n[a]:  # LOGGED, SHIFTED and FADED have no chance, but are definite
+            centres[a], inverses[a] = centres[a, FRESH], inverses[a, FRESH]
+            continue
         # The levels' prior is one more outcome, seen at x = 0 with their variance for noise.
-        gain = inverses[a, LOGGED, :, 0] / (inverses[a, LOGGED, 0, 0] + between)
-        centres[a, LOGGED] += gain * (level - centres[a, LOGGED, 0])
+        gain = inverses[a, LOGGED, :, 0] / (errors[a] + between)
+        centres[a, LOGGED] += gain * (level - levels[a])
         inverses[a, LOGGED] -= np.outer(gain, inverses[a, LOGGED, 0])
         centres[a, SHIFTED], inverses[a, SHIFTED] = centres[a, LOGGED], inverses[a, LOGGED]
-        inverses[a, SHIFTED, 0, 0] += SHIFT * whole
-    never = np.flatnonzero(sums.n == 0)
-    for j in (LOGGED, SHIFTED):  # of chance 0, but definite
-        centres[never, j], inverses[never, j] = centres[never, FRESH], inverses[never, FRESH]
-    chances = np.zeros((n_actions, N_MODELS))
-    chances[:, LOGGED] = np.where(sums.n > 0.0, trust, 0.0)
-    chances[:, SHIFTED] = np.where(sums.n > 0.0, SHIFTED_SHARE * (1.0 - trust), 0.0)
-    chances[:, FRESH] = 1.0 - chances.sum(axis=1)
-    freedoms = np.full(n_actions, np.clip(sums.n.sum() - shown.size, LEAST_FREEDOM, FREEDOM))
-    return LinearModels(centres, inverses, chances, variance, freedoms)
+        inverses[a, SHIFTED, 0, 0] += SHIFT * spread
+        counted = min(1.0, (d + 1.0) / sums.n[a])
+        faded = np.linalg.inv(counted * sums.spread[a] + c_own * one)
+        keeps = c_own * faded
+        centres[a, FADED, 1:] = keeps @ told + faded @ (counted * sums.moment[a])
+        inverses[a, FADED, 0, 0], inverses[a, FADED, 1:, 1:] = between, faded + keeps @ rest @ keeps.T
+    return centres, inverses
 
 
 def _sum_rows(x: Floats, actions: NDArray[np.int64], y: Floats, w: Floats, k: int) -> _Sums:
@@ -126,56 +178,52 @@ def _sum_rows(x: Floats, actions: NDArray[np.int64], y: Floats, w: Floats, k: in
     return sums
 
 
-def _choose_penalties(sums: _Sums, score=None) -> tuple[float, float, float]:
-    """c, c_own and the noise's variance: averages over their posterior on the grid."""
-    d = sums.moment.shape[1]
+def _choose_hierarchy(sums: _Sums) -> _Hierarchy:
+    """c and c_own by the average log-odds of their shares, the noise's variance by its average."""
+    d, total = sums.moment.shape[1], float(sums.total.sum())
     freedom = float(np.maximum(sums.n - 1.0, 0.0).sum())
-    grid = d * (1.0 - _SHARES) / _SHARES
-    if d == 0 or freedom < 2.0 or sums.total.sum() <= 0.0:
-        middle = float(max(d, 1))
-        return middle, middle, float(sums.total.sum() / max(freedom, 1.0))
+    if d == 0 or freedom < 2.0 or total <= 0.0:
+        return _Hierarchy(float(max(d, 1)), float(max(d, 1)), total / max(freedom, 1.0), 0.0)
+    grid = d * np.exp(-_LOG_ODDS)
     values, vectors = np.linalg.eigh(sums.spread)
     values = np.maximum(values, 0.0)
     along = (vectors.transpose(0, 2, 1) @ sums.moment[..., None])[..., 0]
-    size = (_SHARES.size, _SHARES.size)
-    evidence, left = np.zeros(size), np.zeros(size)  # twice the log-likelihood; the sum of squares
+    evidence, left = np.zeros((grid.size, grid.size)), np.zeros((grid.size, grid.size))  # c_own down, c across
     for i, c_own in enumerate(grid):
         shrunk = values + c_own
         keep = c_own / shrunk
         informs = ((vectors * (keep * values)[:, None, :]) @ vectors.transpose(0, 2, 1)).sum(axis=0)
         pulls = (vectors @ (keep * along)[..., None])[..., 0].sum(axis=0)
-        unexplained = float(sums.total.sum() - (along**2 / shrunk).sum())
         common, axes = np.linalg.eigh(informs)
-        common = np.maximum(common, 0.0)[None, :] + grid[:, None]
-        left[i] = unexplained - ((axes.T @ pulls) ** 2 / common).sum(axis=1)
-        evidence[i] = -np.log(shrunk / c_own).sum() - np.log(common / grid[:, None]).sum(axis=1)
-    left = np.maximum(left, 1e-12 * sums.total.sum())
-    evidence -= freedom * np.log(left)
-    chances = np.exp(0.5 * (evidence - evidence.max()))
-    if score is not None: score.append(0.5 * evidence.max() + np.log(chances.mean()))
+        penalised = np.maximum(common, 0.0) + grid[:, None]
+        left[i] = total - (along**2 / shrunk).sum() - ((axes.T @ pulls) ** 2 / penalised).sum(axis=1)
+        evidence[i] = -0.5 * (np.log(shrunk / c_own).sum() + np.log(penalised / grid[:, None]).sum(axis=1))
+    left = np.maximum(left, 1e-12 * total)
+    evidence -= 0.5 * freedom * np.log(left)
+    top = float(evidence.max())
+    chances = np.exp(evidence - top)
+    known = top + float(np.log(chances.mean()))
     chances /= chances.sum()
-    share_own, share = float(chances.sum(axis=1) @ _SHARES), float(chances.sum(axis=0) @ _SHARES)
-    return d * (1.0 - share) / share, d * (1.0 - share_own) / share_own, float((chances * left).sum()) / freedom
+    c_own, c = (d * float(np.exp(-(chances.sum(axis=axis) @ _LOG_ODDS))) for axis in (1, 0))
+    return _Hierarchy(c, c_own, float((chances * left).sum()) / freedom, known)
 
 
-def _at_zero(sums: _Sums, a: int, slopes: Floats, about: Floats) -> tuple[Floats, Floats]:
-    """theta and its covariance at x = 0, from the level at the mean context and the slopes, which are independent."""
+def _at_zero(sums: _Sums, a: Any, slopes: Floats, about: Floats) -> tuple[Floats, Floats]:
+    """theta and its covariance at x = 0, from the slopes and the level at the rows' mean: those are independent."""
     centre = sums.centres[a]
-    theta = np.concatenate([[sums.levels[a] - centre @ slopes], slopes])
-    inverse = np.zeros((theta.size, theta.size))
+    inverse = np.empty((slopes.size + 1, slopes.size + 1))
     inverse[1:, 1:] = about
     inverse[0, 1:] = inverse[1:, 0] = -about @ centre
     inverse[0, 0] = 1.0 / sums.n[a] + centre @ about @ centre
-    return theta, inverse
+    return np.concatenate([[sums.levels[a] - centre @ slopes], slopes]), inverse
 
 
-def _level_prior(levels: Floats, errors: Floats, sums: _Sums, whole: float, scale: float) -> tuple[float, float]:
-    """Mean and variance (of sigma^2) of an action's level, by what the levels of others are."""
-    least = LEAST_LEVELS * whole
+def _level_prior(levels: Floats, errors: Floats, guess: float, variance: float) -> tuple[float, float]:
+    """Mean of an action's level, and its variance in units of `variance`, by what the others' levels are."""
     if levels.size == 0:
-        return float(sums.n @ sums.levels / sums.n.sum()), least + whole
-    weights = 1.0 / (errors + least)
+        return 0.0, 5.0 * guess
+    weights = 1.0 / (errors + guess)
     mean = float(weights @ levels / weights.sum())
-    apart = float(((levels - mean) ** 2).sum() / scale - errors.sum() * (1.0 - 1.0 / levels.size))
-    between = (max(apart, 0.0) + LEVELS_WORTH * least) / (levels.size - 1.0 + LEVELS_WORTH)
+    apart = float(((levels - mean) ** 2).sum() / variance - errors.sum() * (1.0 - 1.0 / levels.size))
+    between = (max(apart, 0.0) + LEVELS_WORTH * guess) / (levels.size - 1.0 + LEVELS_WORTH)
     return mean, between + 1.0 / float(weights.sum())

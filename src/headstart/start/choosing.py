@@ -1,33 +1,33 @@
-"""Deciding by context: whether one action for all, a linear model or a forest, by what the log supports.
+"""Deciding by context: whether a linear model or a forest, by what the log supports. Stated rules:
 
-Each is learnt on part of the log and its policy's value estimated on the rest, doubly robust (Dudik et al. 2011),
-over 5 parts; differences are of the same rows, so they have a paired standard error. Stated rules:
-
-- One action for all, if the log is sure that looking at the context cannot pay: the upper 95 % limits of the gains
-  by line and forest are below what learning it costs a user, sigma sqrt(K / T) (sqrt(d + 1) - 1): the difference of
-  the usual bounds sigma sqrt(K d T) over T users. A log too small to tell does not forbid to learn.
-- A forest, if its value is more than one standard error above the linear model's (the simpler one else), the log has
-  200 rows or more and all its columns are decided on.
-- Otherwise a linear model per action.
+- One action for all, if none of the columns to decide on varies. Otherwise columns that do not matter are left to the
+  linear model: slopes that its actions do not need are shrunk away by the log (oracles/linear_models.py). A rule that
+  goes context-free where the log finds no gain was measured, and only cost.
+- A forest, if the log has 200 rows or more, all its columns are decided on, and the forest's policy is worth more
+  than two standard errors above the linear model's: each learnt on part of the log and its value estimated on the
+  rest, doubly robust (Dudik et al. 2011), over 5 parts; the difference is of the same rows. It must be so much better
+  because it has no guard against a log that is wrong.
+- Otherwise a linear model per action, with squares and products of columns where the log is likelier with them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headstart.errors import OptionError
-from headstart.evaluators.pooled_ridge import fit, predict, predict_for
+from headstart.evaluators.pooled_ridge import fit, predict, predict_for, sum_rows
 from headstart.evaluators.standard_errors import cut
 from headstart.forest import ForestOptions, HonestForest
 from headstart.log import Log
 from headstart.oracles.epsilon_forest import EpsilonForest
-from headstart.oracles.robust_thompson import RobustThompson
+from headstart.oracles.knowledge_gradient import KnowledgeGradient
+from headstart.oracles.lin_knowledge_gradient import LinKnowledgeGradient
 from headstart.population import standardise
-from headstart.start.linear import start_linear
+from headstart.start.linear import describe_linear, fit_linear
 from headstart.start.looking import Look
 from headstart.start.started import View
 from headstart.trust import Trust
@@ -35,16 +35,9 @@ from headstart.trust import Trust
 Floats = NDArray[np.float64]
 
 N_PARTS = 5
-FEWEST_FOR_FOREST = 200
-_TREES = ForestOptions(n_trees=50, min_node=5)
-
-
-class Values(NamedTuple):
-    """A row's contribution to the value of each kind of policy, (n,) each."""
-
-    one: Floats
-    linear: Floats
-    forest: Floats | None
+FEWEST_FOR_FOREST, MOST_COMPARED = 200, 10_000  # rows
+SURE = 2.0  # standard errors by which a forest must be better
+_TREES = ForestOptions(n_trees=24, min_node=5)
 
 
 def choose(
@@ -58,22 +51,23 @@ def choose(
     moves = scales > 1e-9 * np.maximum(np.abs(centres), 1e-300)
     if not moves.any():
         return (
-            RobustThompson(log.n_actions, looked.summary, trust=trust.weights, rng=rng),
+            KnowledgeGradient(log.n_actions, looked.summary, trust=trust.weights, horizon=horizon, rng=rng),
             None,
             ["none of the columns to decide on varies: decisions are context-free"],
         )
     standard = (seen[:, moves] - centres[moves]) / scales[moves]
     decides_on_all = set(range(log.n_features)) == set(columns.tolist())
     weights = np.ones(len(log)) if decides_on_all else _weights(log)
-    values, noise = weigh_policies(log, standard, weights, rng, with_forest=decides_on_all)
-    kind, why = _decide(values, noise, log.n_actions, standard.shape[1], horizon)
-    if kind == "one":
-        return RobustThompson(log.n_actions, looked.summary, trust=trust.weights, rng=rng), None, why
-    if kind == "forest":
-        view = View(1.0, columns, np.zeros(columns.size), np.ones(columns.size))
-        return _start_forest(log, columns, rng), view, why
-    oracle, constant = start_linear(log, standard, weights, trust, rng)
-    return oracle, View(constant, columns[moves], centres[moves], scales[moves]), why
+    fitted = fit_linear(log, standard, weights, trust)
+    if decides_on_all and len(log) >= FEWEST_FOR_FOREST:
+        rows = rng.permutation(len(log))[:MOST_COMPARED]
+        better, doubt = compare_with_forest(log.take(rows), standard[rows], fitted.contexts[rows], rng)
+        if better > SURE * doubt:
+            why = f"on rows it has not seen it earns {better:.3g} ± {doubt:.2g} more a user than a linear model"
+            view = View(1.0, columns, np.zeros(columns.size), np.ones(columns.size))
+            return _start_forest(log, columns, rng), view, [f"decisions are by a forest: {why}"]
+    oracle = LinKnowledgeGradient(fitted.models, fitted.interactions, horizon=horizon, rng=rng)
+    return oracle, View(1.0, columns[moves], centres[moves], scales[moves]), [describe_linear(fitted)]
 
 
 def as_columns(decide_on: Sequence[str | int], log: Log) -> NDArray[np.int64]:
@@ -109,85 +103,31 @@ def _weights(log: Log) -> Floats:
     return weights
 
 
-def weigh_policies(
-    log: Log, standard: Floats, weights: Floats, rng: np.random.Generator, *, with_forest: bool
-) -> tuple[Values, float]:
-    """What each kind of policy would have earned, learnt on the other parts; and the outcome's spread given
-    contexts."""
+def compare_with_forest(
+    log: Log, standard: Floats, expanded: Floats, rng: np.random.Generator
+) -> tuple[float, float]:
+    """By how much a forest's policy is worth more than a linear model's on rows they were not learnt on, and its
+    standard error; the linear model's columns, products included, are `expanded`."""
     n, k = len(log), log.n_actions
     assert log.propensities is not None
     (contexts,) = standardise(log.contexts)
-    inside, _ = predict_for(log.actions, log.outcomes, k, contexts)
-    residuals = log.outcomes - inside[np.arange(n), log.actions]
-    pull = np.minimum(1.0 / log.propensities, np.sqrt(n)) * residuals
-    robust = inside.copy()  # (n, K) the doubly robust outcome of each action
-    robust[np.arange(n), log.actions] += pull
-    parts = rng.permutation(np.arange(n) % min(N_PARTS, n))
-    with_forest = with_forest and n >= FEWEST_FOR_FOREST
-    chosen = np.zeros((3, n), dtype=np.int64)
-    for part in range(int(parts.max()) + 1):
+    robust, _ = predict_for(log.actions, log.outcomes, k, contexts)  # (n, K) the doubly robust outcome of each action
+    residuals = log.outcomes - robust[np.arange(n), log.actions]
+    robust[np.arange(n), log.actions] += np.minimum(1.0 / log.propensities, np.sqrt(n)) * residuals
+    parts = rng.permutation(np.arange(n) % N_PARTS)
+    chosen = np.zeros((2, n), dtype=np.int64)
+    for part in range(N_PARTS):
         held, kept = np.flatnonzero(parts == part), np.flatnonzero(parts != part)
-        if kept.size == 0:
-            continue
         shown = np.bincount(log.actions[kept], minlength=k) > 0
-        means = np.where(shown, robust[kept].mean(axis=0), -np.inf)
-        chosen[0, held] = int(np.argmax(means))
-        sums = _weighted_sums(standard[kept], log.outcomes[kept], log.actions[kept], weights[kept], k)
-        predicted = np.where(shown, predict(fit(sums), standard[held]), -np.inf)
-        chosen[1, held] = np.argmax(predicted, axis=1)
-        if with_forest:
-            forest = HonestForest(_TREES, seed=int(rng.integers(2**32))).fit(
-                standard[kept], log.actions[kept], log.outcomes[kept], k
-            )
-            leaf = np.nan_to_num(forest.predict(standard[held]), nan=-np.inf)
-            chosen[2, held] = np.argmax(leaf, axis=1)
-    earned = [robust[np.arange(n), actions] for actions in chosen]
-    values = Values(earned[0], earned[1], earned[2] if with_forest else None)
-    return values, float(np.sqrt(np.mean(residuals**2)))
-
-
-def _weighted_sums(
-    contexts: Floats, outcomes: Floats, actions: NDArray[np.int64], weights: Floats, k: int
-) -> Floats:
-    """`sum_rows` with weights: rows (1, x, y) times the root of the weight, so 1 becomes the root."""
-    d = contexts.shape[1]
-    sums = np.zeros((k, d + 2, d + 2))
-    rows = np.column_stack([np.ones(len(outcomes)), contexts, outcomes]) * np.sqrt(weights)[:, None]
-    for a in range(k):
-        part = rows[actions == a]
-        sums[a] = part.T @ part
-    return sums
-
-
-def _decide(values: Values, noise: float, k: int, d: int, horizon: int) -> tuple[str, list[str]]:
-    mean, error = _average(values.linear - values.one)
-    cost = noise * np.sqrt(k / horizon) * (np.sqrt(d + 1.0) - 1.0)
-    most = mean + 1.645 * error
-    if values.forest is not None:
-        other, doubt = _average(values.forest - values.one)
-        most = max(most, other + 1.645 * doubt)
-    if values.one.size >= 20 and most < cost:
-        return "one", [
-            f"decisions are context-free: by the log, deciding on the contexts gains {mean:.3g} ± {error:.2g} a "
-            f"user, and learning to costs about {cost:.2g} over {horizon:,} users"
-        ]
-    if values.forest is not None:
-        better, doubt = _average(values.forest - values.linear)
-        if better > doubt:
-            return "forest", [
-                f"decisions are by a forest: on rows it has not seen it earns {better:.3g} ± {doubt:.2g} more a user "
-                "than a linear model"
-            ]
-    return "linear", [
-        f"decisions are by a linear model per action: by the log, contexts gain {mean:.3g} ± {error:.2g} a user "
-        "over one action for all"
-    ]
-
-
-def _average(differences: Floats) -> tuple[float, float]:
-    """A mean and its standard error."""
-    n = differences.size
-    return float(differences.mean()), float(differences.std(ddof=1) / np.sqrt(n)) if n > 1 else np.inf
+        sums = sum_rows(expanded[kept, 1:], log.outcomes[kept], log.actions[kept], k)
+        line = np.where(shown, predict(fit(sums), expanded[held, 1:]), -np.inf)
+        forest = HonestForest(_TREES, seed=int(rng.integers(2**32))).fit(
+            standard[kept], log.actions[kept], log.outcomes[kept], k
+        )
+        leaves = np.nan_to_num(forest.predict(standard[held]), nan=-np.inf)
+        chosen[:, held] = np.argmax(line, axis=1), np.argmax(leaves, axis=1)
+    gains = robust[np.arange(n), chosen[1]] - robust[np.arange(n), chosen[0]]
+    return float(gains.mean()), float(gains.std(ddof=1) / np.sqrt(n))
 
 
 def _start_forest(log: Log, columns: NDArray[np.int64], rng: np.random.Generator) -> EpsilonForest:

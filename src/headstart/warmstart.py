@@ -157,14 +157,14 @@ class WarmStart:
 
     def play(self, context: ArrayLike | None = None, available: Available = None) -> int:
         """Run the virtual plays that are due, then let the oracle choose for this user."""
-        self._settle()
+        self.settle()
         return self.oracle.play(self.decided(context), available)
 
     def probabilities(
         self, context: ArrayLike | None = None, available: Available = None
     ) -> NDArray[np.float64]:
         """The exact chance of each action in `play`."""
-        self._settle()
+        self.settle()
         return self.oracle.probabilities(self.decided(context), available)
 
     def update(self, context: ArrayLike | None, action: int, outcome: float) -> None:
@@ -205,8 +205,11 @@ class WarmStart:
             return context
         return check_context(context, self._context.size)[self._columns]
 
-    def _settle(self) -> None:
-        """The offline phase: compiled where every part has kernels, otherwise the same in Python."""
+    def settle(self) -> None:
+        """Make the virtual plays that are due: compiled where every part has kernels, otherwise the same in Python.
+
+        `play` and `probabilities` do so themselves; call it where a state must not depend on who asked when.
+        """
         if not self._is_due[0]:
             return
         if self._is_exhausted():

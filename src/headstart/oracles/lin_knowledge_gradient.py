@@ -62,10 +62,10 @@ class LinKnowledgeGradientState(NamedTuple):
     variance: float  # of the log's noise; 0: not known, the users' so far stands in
     freedoms: Floats  # (K,) outcomes that it is worth
     horizon: float
-    centres: Floats  # (K, J) scratch: phi'theta
-    squared: Floats  # (K, J) scratch: phi'V^-1 phi
-    crossed: Floats  # (K, J) scratch: |phi'V^-1 e|, e the average user
-    values: Floats  # (K,) scratch: the models' average of phi'theta
+    scratch_centres: Floats  # (K, J) phi'theta
+    scratch_squared: Floats  # (K, J) phi'V^-1 phi
+    scratch_crossed: Floats  # (K, J) |phi'V^-1 e|, e the average user
+    scratch_values: Floats  # (K,) the models' average of phi'theta
     rng: NDArray[np.uint64]  # (4,)
 
 
@@ -131,14 +131,14 @@ def _describe(state: Any, context: Any, available: Any) -> None:
     _fill(state, context)
     phi, whitened = state.scratch[PHI], state.scratch[WHITENED]
     for a in range(available.size):
-        state.values[a] = 0.0
+        state.scratch_values[a] = 0.0
         if available[a]:
             for j in range(state.chances.shape[1]):
                 if state.chances[a, j] > _LEAST:
-                    state.centres[a, j] = dot(phi, state.theta[a, j])
-                    state.squared[a, j] = whiten(state.factors[a, j], phi, whitened)
-                    state.crossed[a, j] = abs(whitened[0] * state.factors[a, j, 0, 0])
-                    state.values[a] += state.chances[a, j] * state.centres[a, j]
+                    state.scratch_centres[a, j] = dot(phi, state.theta[a, j])
+                    state.scratch_squared[a, j] = whiten(state.factors[a, j], phi, whitened)
+                    state.scratch_crossed[a, j] = abs(whitened[0] * state.factors[a, j, 0, 0])
+                    state.scratch_values[a] += state.chances[a, j] * state.scratch_centres[a, j]
 
 
 @kernel
@@ -155,8 +155,8 @@ def _gain(state: Any, a: int, best: float, noise: float) -> float:
         for j in range(state.chances.shape[1]):
             if state.chances[a, j] > _LEAST:
                 variance = (state.freedoms[a] * noise + state.squares[a, j]) / freedom
-                s = math.sqrt(variance / (state.squared[a, j] + 1.0 / m)) * state.crossed[a, j]
-                gain += state.chances[a, j] * gain_above(state.centres[a, j], s, best)
+                s = math.sqrt(variance / (state.scratch_squared[a, j] + 1.0 / m)) * state.scratch_crossed[a, j]
+                gain += state.chances[a, j] * gain_above(state.scratch_centres[a, j], s, best)
         most = max(most, gain / m)
         m *= 2.0
     return most
@@ -166,15 +166,15 @@ def _gain(state: Any, a: int, best: float, noise: float) -> float:
 def _choose(state: Any, context: Any, available: Any, noise: float) -> tuple[int, int]:
     """The action that looks best for this user, and the one that is worth most with what it teaches."""
     _describe(state, context, available)
-    greedy = best_available(state.values, available)
+    greedy = best_available(state.scratch_values, available)
     n = 0.0
     for a in range(state.counts.size):
         n += state.counts[a]
     users = REACH * max(state.horizon - n, LAST * max(state.horizon, n))
-    chosen, most = greedy, state.values[greedy]
+    chosen, most = greedy, state.scratch_values[greedy]
     for a in range(available.size):
         if available[a] and a != greedy:
-            worth = state.values[a] + users * _gain(state, a, state.values[greedy], noise)
+            worth = state.scratch_values[a] + users * _gain(state, a, state.scratch_values[greedy], noise)
             if worth > most:
                 chosen, most = a, worth
     return greedy, chosen

@@ -77,7 +77,7 @@ def _arrays(state: Any, prefix: str = "") -> Iterator[tuple[str, NDArray[Any], i
     """The arrays that a kernel may write, in a NamedTuple of arrays and NamedTuples; how much of each is used."""
     for name, value in state._asdict().items():
         if isinstance(value, np.ndarray):
-            if value.flags.writeable and name not in _SCRATCH:
+            if value.flags.writeable and name not in _SCRATCH and not name.startswith("scratch_"):
                 # Contexts of online users stand in an array with room to spare.
                 yield prefix + name, value, int(state.n_online[0]) if name == "online" else None
         elif hasattr(value, "_asdict"):

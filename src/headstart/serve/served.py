@@ -50,7 +50,7 @@ class ServedPolicy:
         """Run the virtual plays that are due now: a state must not depend on who asked when."""
         warm_start = self._find_warm_start()
         if warm_start is not None:
-            warm_start._settle()
+            warm_start.settle()
 
     def _find_warm_start(self) -> WarmStart | None:
         part = self.policy  # perhaps within a guard

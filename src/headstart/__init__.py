@@ -3,7 +3,7 @@
 from headstart import bounds, errors, features, ope, relatives, testing, worlds
 from headstart.audit import Audit, audit
 from headstart.compare import Comparison, compare
-from headstart.conflict import ConflictWatch, Guarded
+from headstart.conflict import ConflictWatch, Guarded, LinConflictWatch
 from headstart.evaluators import (
     BalancedWeighting,
     DoublyRobust,
@@ -86,6 +86,7 @@ __all__ = [
     "HonestForest",
     "IPSWeighting",
     "KnowledgeGradient",
+    "LinConflictWatch",
     "LinKnowledgeGradient",
     "LinThompson",
     "LinUCB",

@@ -8,11 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from headstart.checks import Available
+from headstart.checks import NO_CONTEXT, Available, check_context
+from headstart.conflict.linear_watch import LinWatchState, new_linear_watch
+from headstart.conflict.linear_watch import see as see_user
 from headstart.conflict.revocable import Revocable
 from headstart.conflict.watch import Conflict, WatchState, new_watch, read_conflicts, see
 from headstart.errors import OptionError
-from headstart.kernels import implements, is_implemented, play, probabilities, update, withdraw
+from headstart.kernels import Entry, implements, is_implemented, play, probabilities, update, withdraw
+from headstart.log import Log
 from headstart.randomness import RNG
 from headstart.summary import Summary
 from headstart.warmstart import WarmStart
@@ -23,12 +26,17 @@ class GuardedState(NamedTuple):
     watch: WatchState
 
 
-@implements(play, GuardedState)
+class LinGuardedState(NamedTuple):
+    policy: Any
+    watch: LinWatchState
+
+
+@implements(play, GuardedState, LinGuardedState)
 def _play(state: Any, context: Any, available: Any) -> Any:
     return play(state.policy, context, available)
 
 
-@implements(probabilities, GuardedState)
+@implements(probabilities, GuardedState, LinGuardedState)
 def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
     probabilities(state.policy, context, available, out)
 
@@ -40,16 +48,35 @@ def _update(state: Any, context: Any, action: Any, outcome: Any) -> None:
         withdraw(state.policy, action)
 
 
+@implements(update, LinGuardedState)
+def _update_by_context(state: Any, context: Any, action: Any, outcome: Any) -> None:
+    update(state.policy, context, action, outcome)
+    if see_user(state.watch, context, action, outcome):
+        withdraw(state.policy, action)
+
+
+def _see(watch: Any, context: Any, action: Any, outcome: Any) -> Any:
+    return see(watch, action, outcome)
+
+
+def _see_user(watch: Any, context: Any, action: Any, outcome: Any) -> Any:
+    return see_user(watch, context, action, outcome)
+
+
 class Guarded:
     """A policy with a conflict test: once the users of an action contradict its log, the log of that action is out.
 
     Parameters
     ----------
     policy
-        A WarmStart that has not begun, or an oracle that can `withdraw(action)` (MinUCB, ...). It must decide without
-        contexts: a contextual one shows an action to users it chose, whose mean is not that of all.
+        A WarmStart that has not begun, or an oracle that can `withdraw(action)` (MinUCB, ...).
     summary
-        What the log knows of each action; by default the WarmStart's evaluator's own.
+        What the log knows of each action; by default the WarmStart's evaluator's own. For policies that decide
+        without contexts.
+    log
+        A Log with contexts, instead of a summary: users are compared with what its rows predict for their contexts
+        (LinConflictWatch, with its assumptions). A policy that decides on contexts needs it, as it shows an action to
+        users it chose, whose mean is not that of all; `update` must then be given contexts of all the log's columns.
     level, effect
         The chance of a false alarm, ever, for any action; the variance of the conflict looked for (ConflictWatch).
     rng
@@ -68,24 +95,34 @@ class Guarded:
         level: float = 0.05,
         effect: float = 0.0625,
         rng: RNG = 0,
+        log: Log | None = None,
     ) -> None:
-        decider = policy.oracle if isinstance(policy, WarmStart) else policy
-        if getattr(decider, "n_features", 0):
-            raise OptionError(
-                "Guarded compares means over all users, and this policy decides on contexts: use a guard of its own "
-                "kind (MinLinUCB, LinKnowledgeGradient)"
-            )
-        if summary is None:
-            summary = _summary_of(policy)
-        self._watch = new_watch(summary, level, effect)
-        if summary.n_actions != policy.n_actions:
-            raise OptionError(f"summary must be of {policy.n_actions} actions, got {summary.n_actions}")
+        self._watch: Any
+        if log is not None:
+            if summary is not None:
+                raise OptionError("Guarded compares users with a summary or with a log: give one of them")
+            self._watch = new_linear_watch(_check_log(log, policy), level, effect)
+            known = log.n_actions
+        else:
+            decider = policy.oracle if isinstance(policy, WarmStart) else policy
+            if getattr(decider, "n_features", 0):
+                raise OptionError(
+                    "a summary is of all users, and this policy decides on contexts: give Guarded the rows, "
+                    "log=Log(...) with contexts, or use a guard of its own kind (MinLinUCB, LinKnowledgeGradient)"
+                )
+            told = _summary_of(policy) if summary is None else summary
+            self._watch = new_watch(told, level, effect)
+            known = told.n_actions
+        if known != policy.n_actions:
+            what = "summary" if log is None else "log"
+            raise OptionError(f"{what} must be of {policy.n_actions} actions, got {known}")
         self.policy = Revocable(policy, rng) if isinstance(policy, WarmStart) else policy
         if not callable(getattr(self.policy, "withdraw", None)):
             raise OptionError(f"{type(policy).__name__} cannot withdraw a log: give a WarmStart or a MinUCB")
         self.n_actions: int = policy.n_actions
-        self.n_features: int = getattr(policy, "n_features", 0)
+        self.n_features: int = getattr(policy, "n_features", 0) if log is None else log.n_features
         self.outcome_range: tuple[float, float] = getattr(policy, "outcome_range", (-math.inf, math.inf))
+        self._see = Entry(_see if log is None else _see_user, allocates=False)
 
     @property
     def kernel_state(self) -> Any:
@@ -93,7 +130,8 @@ class Guarded:
         inner = getattr(self.policy, "kernel_state", None)
         if inner is None or not is_implemented(withdraw, type(inner)):
             return None
-        return GuardedState(inner, self._watch)
+        made = LinGuardedState if self._watch.is_predicted else GuardedState
+        return made(inner, self._watch)
 
     @property
     def withdrawals(self) -> list[Conflict]:
@@ -114,8 +152,9 @@ class Guarded:
 
     def update(self, context: ArrayLike | None, action: int, outcome: float) -> None:
         """Learn a user's outcome, and withdraw the action's log if it is in conflict with it."""
+        user = check_context(context, self.n_features) if self._watch.is_predicted else NO_CONTEXT
         self.policy.update(context, action, outcome)  # it refuses what is no action or outcome
-        if see(self._watch, int(action), float(outcome)):
+        if self._see(self._watch, user, int(action), float(outcome)):
             self.policy.withdraw(int(action))
 
     def readings(self) -> Any:
@@ -134,6 +173,17 @@ class Guarded:
 
     def __repr__(self) -> str:
         return f"Guarded({self.policy!r}, withdrawn {[conflict.action for conflict in self.withdrawals]})"
+
+
+def _check_log(log: Any, policy: Any) -> Log:
+    if not isinstance(log, Log):
+        raise OptionError(f"log must be a Log, rows in memory, got {type(log).__name__}")
+    if log.n_features == 0:
+        raise OptionError("log must have contexts, to predict outcomes from: Log(..., contexts=...)")
+    needed = getattr(policy, "n_features", 0)
+    if needed not in (0, log.n_features):
+        raise OptionError(f"the policy is given contexts of {needed} columns, the log has {log.n_features}")
+    return log
 
 
 def _summary_of(policy: Any) -> Summary:

@@ -11,20 +11,30 @@ from numpy.typing import NDArray
 
 from headstart import kernels
 from headstart.checks import check_whole
+from headstart.conflict.linear_watch import new_linear_watch
+from headstart.conflict.linear_watch import see as see_user
 from headstart.conflict.watch import WatchState, new_watch, see
 from headstart.errors import OptionError
+from headstart.evaluators import LinearModel
+from headstart.kernels import play, update
+from headstart.log import Log
+from headstart.oracles import LinUCB
 from headstart.summary import Summary
+from headstart.warmstart import WarmStart
 
 Draw = Callable[[np.random.Generator, int], NDArray[np.float64]]
 """(generator, n) -> n outcomes of one action."""
 
+DrawUsers = Callable[[np.random.Generator, int], tuple[NDArray[np.float64], NDArray[np.float64]]]
+"""(generator, n) -> contexts of n users, (n, d), and their outcomes under every action, (n, K)."""
+
 
 @dataclass(frozen=True)
 class AlarmRate:
-    """Runs of the test on one action."""
+    """Runs of the test."""
 
     runs: int
-    alarms: NDArray[np.int64]  # (runs,) the users that had come at the alarm; 0: none
+    alarms: NDArray[np.int64]  # (runs,) the users of the action at its alarm; 0: none
     users: int
 
     @property
@@ -68,6 +78,53 @@ def measure_alarms(
         state = new_watch(_summarise(draw(rng, n_log) + bias, weights), level, effect)
         alarms[run] = walk(state, np.ascontiguousarray(draw(rng, users), dtype=np.float64))
     return AlarmRate(runs, alarms, users)
+
+
+def measure_linear_alarms(
+    draw: DrawUsers,
+    n_log: int,
+    users: int,
+    runs: int,
+    *,
+    bias: float = 0.0,
+    level: float = 0.05,
+    effect: float = 0.0625,
+    seed: int = 0,
+) -> AlarmRate:
+    """The same for LinConflictWatch, its users chosen by LinUCB warm-started with a linear model of the log.
+
+    The log shows action a with a chance proportional to exp(x_j), j = a mod d, so that its actions have different
+    users; `bias` is added to its outcomes of action 0. A run ends with its first alarm, for any action; with a bias,
+    for action 0. LinUCB adds no intercept: contexts should hold a constant 1, which the watch drops.
+    """
+    for name, value in (("n_log", n_log), ("users", users), ("runs", runs)):
+        check_whole(name, value)
+    rng = np.random.default_rng(seed)
+    alarms = np.empty(runs, dtype=np.int64)
+    for run in range(runs):
+        contexts, outcomes = draw(rng, n_log)
+        k, d = outcomes.shape[1], contexts.shape[1]
+        chances = np.exp(contexts[:, np.arange(k) % d])
+        bounds = np.cumsum(chances / chances.sum(axis=1, keepdims=True), axis=1)
+        actions = np.minimum((rng.random(n_log)[:, None] > bounds).sum(axis=1), k - 1)
+        shown = outcomes[np.arange(n_log), actions] + bias * (actions == 0)
+        log = Log(actions, shown, contexts, n_actions=k)
+        policy = WarmStart(LinUCB(k, d), LinearModel(log), schedule="batch", rng=rng)
+        watch = new_linear_watch(log, level, effect)
+        met = tuple(map(np.ascontiguousarray, draw(rng, users)))
+        arguments = (policy.kernel_state, watch, *met, np.ones(k, dtype=np.bool_), 1 if bias else k)
+        walk = kernels.compiled(_walk_by_context, *kernels.states_in(arguments), allocates=False)
+        alarms[run] = walk(*arguments)
+    return AlarmRate(runs, alarms, users)
+
+
+def _walk_by_context(policy: Any, watch: Any, contexts: Any, outcomes: Any, available: Any, n_asked: Any) -> Any:
+    for i in range(contexts.shape[0]):
+        action = play(policy, contexts[i], available)
+        update(policy, contexts[i], action, outcomes[i, action])
+        if see_user(watch, contexts[i], action, outcomes[i, action]) and action < n_asked:
+            return int(watch.counts[action])
+    return 0
 
 
 def _walk(state: Any, outcomes: Any) -> Any:

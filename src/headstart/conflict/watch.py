@@ -41,9 +41,14 @@ class WatchState(NamedTuple):
     log_sizes: Floats  # (K,) 0: the log says nothing of the action
     log_variances: Floats  # (K,)
     rounds: NDArray[np.int64]  # (1,) outcomes seen, of all actions
-    conflicts: Floats  # (K, 4) round, plays, users' mean, log-evidence at the alarm; 0 before
+    conflicts: Floats  # (K, 5) round, plays, users' mean, log-evidence, the log's mean at the alarm; 0 before
     effect: float  # g, the variance of the standardised conflict that is looked for
     limit: float  # the log-evidence that is a conflict
+
+    @property
+    def is_predicted(self) -> bool:
+        """The log is asked for its mean over all users."""
+        return False
 
 
 @kernel
@@ -75,6 +80,7 @@ def see(state: Any, action: Any, outcome: Any) -> bool:
     state.conflicts[action, 1] = state.counts[action]
     state.conflicts[action, 2] = state.means[action]
     state.conflicts[action, 3] = evidence
+    state.conflicts[action, 4] = state.log_means[action]
     return True
 
 
@@ -86,18 +92,22 @@ class Conflict:
     action: int
     plays: int  # users' outcomes of this action
     mean: float  # theirs
-    log_mean: float
-    log_size: float  # plays that the log was worth
+    log_mean: float  # the log's, or what it predicted for these users on average
+    log_size: float  # plays that the log was worth, or rows that it predicted from
     evidence: float  # the Bayes factor for a conflict
     limit: float  # what it had to reach
+    is_predicted: bool = False  # whether the log was asked for these users' contexts (LinConflictWatch)
 
     @property
     def reason(self) -> str:
         """One sentence with the numbers."""
+        if self.is_predicted:
+            told = f"the log's {self.log_size:.0f} rows predict {self.log_mean:.4g} for their contexts"
+        else:
+            told = f"the log says {self.log_mean:.4g} with the weight of {self.log_size:.4g} plays"
         return (
-            f"{self.plays} users of action {self.action} had {self.mean:.4g} on average, the log says "
-            f"{self.log_mean:.4g} with the weight of {self.log_size:.4g} plays: evidence for a conflict "
-            f"{self.evidence:.3g} to 1, the limit is {self.limit:.3g}"
+            f"{self.plays} users of action {self.action} had {self.mean:.4g} on average, {told}: "
+            f"evidence for a conflict {self.evidence:.3g} to 1, the limit is {self.limit:.3g}"
         )
 
 
@@ -118,7 +128,7 @@ def new_watch(summary: Summary, level: float, effect: float) -> WatchState:
         sizes,
         variances,
         np.zeros(1, dtype=np.int64),
-        np.zeros((k, 4)),
+        np.zeros((k, 5)),
         check_number("effect", effect, low=1e-12),
         math.log(2.0 * max(int(is_known.sum()), 1) / alpha),
     )
@@ -179,22 +189,23 @@ class ConflictWatch:
         return np.exp([min(log_evidence(self._state, a), 700.0) for a in range(self.n_actions)])
 
 
-def read_conflict(state: WatchState, action: int) -> Conflict:
-    """The conflict found for an action."""
-    number, plays, mean, evidence = state.conflicts[action].tolist()
+def read_conflict(state: Any, action: int) -> Conflict:
+    """The conflict found for an action, from the state of either watch."""
+    number, plays, mean, evidence, log_mean = state.conflicts[action].tolist()
     return Conflict(
         int(number),
         action,
         int(plays),
         mean,
-        float(state.log_means[action]),
+        log_mean,
         float(state.log_sizes[action]),
         math.exp(min(evidence, 700.0)),
         math.exp(state.limit),
+        state.is_predicted,
     )
 
 
-def read_conflicts(state: WatchState) -> list[Conflict]:
+def read_conflicts(state: Any) -> list[Conflict]:
     """All conflicts found, the oldest first."""
     found = [read_conflict(state, int(a)) for a in np.flatnonzero(state.conflicts[:, 0])]
     return sorted(found, key=lambda conflict: conflict.round)

@@ -38,7 +38,13 @@ def _state(seed: int) -> SimpleNamespace:
         sizes=rng.uniform(0.5, 50.0, (2, 3)),
         counts=np.array([4.0, 0.0]),
         caution=3.0,
+        scratch_caps=np.array([-0.2, np.inf]),
     )
+
+
+def _locations(state: SimpleNamespace, a: int) -> np.ndarray:
+    """What the log says is capped."""
+    return np.array([min(state.locations[a, 0], state.scratch_caps[a]), *state.locations[a, 1:]])
 
 
 def _slow_worth(state: SimpleNamespace, a: int, reference: float, remaining: float, is_leader: bool) -> float:
@@ -47,7 +53,7 @@ def _slow_worth(state: SimpleNamespace, a: int, reference: float, remaining: flo
     for m in 2.0 ** np.arange(10):
         if m < remaining:
             moved = state.scales[a] * np.sqrt(m / (m + state.sizes[a] + state.counts[a]))
-            z = (state.locations[a] - reference) / moved * (-1 if is_leader else 1)
+            z = (_locations(state, a) - reference) / moved * (-1 if is_leader else 1)
             gain = (state.weights[a] * [1.0, 3.0, 3.0]) @ (moved * (stats.norm.pdf(z) + z * stats.norm.cdf(z)))
             found.append((remaining - m) * gain / m)
     return max(found)
@@ -61,7 +67,7 @@ def test_the_worth_is_the_largest_over_looks_ahead(seed):
             expected = _slow_worth(state, a, reference, remaining, is_leader)
             found = worth_of(state, a, reference, remaining, 0.0, is_leader)
             assert found == pytest.approx(expected, rel=1e-9, abs=1e-15)
-        assert mean_of(state, a) == pytest.approx(state.weights[a] @ state.locations[a], rel=1e-14)
+        assert mean_of(state, a) == pytest.approx(state.weights[a] @ _locations(state, a), rel=1e-14)
 
 
 def test_what_cannot_reach_the_least_is_not_computed_and_what_can_is():

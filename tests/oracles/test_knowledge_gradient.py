@@ -109,6 +109,19 @@ def test_a_log_in_conflict_fades():
     assert oracle.probabilities()[2] == 0.0
 
 
+def test_users_cap_what_the_log_may_hold_an_action_for():
+    """The log says 0 and 0.4, each as from 1,000 plays. Nine users had -0.4: a standard error above is -0.07, below 0.
+
+    The same nine among 5,009: -0.4 + (1 + sqrt(ln(5009 / 18) / 2)) / 3 = 0.49 caps nothing any more.
+    """
+    sure = Summary(np.array([0.0, 0.4]), np.full(2, 1000**-0.5), np.ones(2))
+    oracle = taught(KnowledgeGradient(2, sure, trust=0.99, rng=1), {1: [-0.4] * 9})
+    assert oracle.readings().means[1] > 0.2  # by the log and users together
+    assert oracle.probabilities()[0] >= 0.5
+    rare = taught(KnowledgeGradient(2, sure, trust=0.99, rng=1), {1: [-0.4] * 9, 0: [0.0, 0.0] * 2500})
+    assert rare.probabilities()[1] >= 0.5
+
+
 def test_a_withdrawn_log_is_not_trusted_any_more():
     oracle = taught(KnowledgeGradient(3, SUMMARY, rng=1), {0: [0.4, 0.6]})
     before = oracle.readings().trust

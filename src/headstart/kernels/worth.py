@@ -32,11 +32,17 @@ def gain_above(mean: float, deviation: float, reference: float) -> float:
 
 
 @kernel
+def _location(state: Any, a: int, j: int) -> float:
+    """The posterior mean by one component; the log's is capped."""
+    return min(state.locations[a, j], state.scratch_caps[a]) if j == 0 else state.locations[a, j]
+
+
+@kernel
 def mean_of(state: Any, a: int) -> float:
     """The posterior mean of an action."""
     mean = 0.0
     for j in range(state.weights.shape[1]):
-        mean += state.weights[a, j] * state.locations[a, j]
+        mean += state.weights[a, j] * _location(state, a, j)
     return mean
 
 
@@ -54,7 +60,7 @@ def _gain(state: Any, a: int, reference: float, plays: float, is_leader: bool) -
         if state.weights[a, j] > _LEAST_WEIGHT:
             size = state.sizes[a, j] + state.counts[a]
             moved = 1.0 if plays == math.inf else math.sqrt(plays / (plays + size))
-            ahead = state.locations[a, j] - reference
+            ahead = _location(state, a, j) - reference
             if is_leader:
                 ahead = -ahead
             part = state.weights[a, j] * gain_above(ahead, state.scales[a, j] * moved, 0.0)

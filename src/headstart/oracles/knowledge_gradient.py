@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +29,10 @@ from headstart.summary import Summary
 Floats = NDArray[np.float64]
 
 HORIZON = 5000
-CAUTION = 4.0
+CAUTION = 6.0
+# Standard errors of its users' mean that the log may hold an action above it; more for one that is rarely played, so
+# that a few bad outcomes do not end it.
+CAP, GROWTH = 1.0, 0.5
 _GREEDY = 0.5  # the chance of the best so far, while another action is worth learning about
 
 
@@ -48,12 +52,28 @@ class KnowledgeGradientState(NamedTuple):
     scales: Floats
     horizon: float
     caution: float
+    scratch_caps: Floats  # (K,) the most that the log may hold an action for
     rng: NDArray[np.uint64]  # (4,)
+
+
+@kernel
+def _cap(state: Any, n_plays: float) -> None:
+    """The most that the log may hold each action for, by its own users: nothing yet if there are none."""
+    for a in range(state.counts.size):
+        n, variance = state.counts[a], state.variances[a]
+        state.scratch_caps[a] = np.inf
+        if n > 0.0 and variance > 0.0:
+            squares = state.freedoms[a] * variance + state.squares[a]
+            error = math.sqrt(squares / ((state.freedoms[a] + n) * n))
+            rarity = max(n_plays / (state.counts.size * n), 1.0)
+            state.scratch_caps[a] = state.means[a] + error * (CAP + GROWTH * math.sqrt(2.0 * math.log(rarity)))
 
 
 @kernel
 def _choose(state: Any, available: Any) -> Any:
     """The available action with the largest mean, and the one with the largest mean + worth of learning about it."""
+    n_plays = total(state.counts)
+    _cap(state, n_plays)
     leader, runner_up = -1, -1
     first, second = -np.inf, -np.inf
     for a in range(available.size):
@@ -66,7 +86,6 @@ def _choose(state: Any, available: Any) -> Any:
                 runner_up, second = a, mean
     if runner_up < 0:
         return leader, leader
-    n_plays = total(state.counts)
     remaining = max(state.horizon - n_plays, n_plays)
     chosen, largest = leader, first
     for a in range(available.size):
@@ -160,7 +179,7 @@ class KnowledgeGradient(CompiledOracle):
         users = float(check_whole("horizon", horizon))
         care = check_number("caution", caution, low=0.0)
         belief = new_belief(n, summary, check_trust(trust, n))
-        state = KnowledgeGradientState(*belief, users, care, as_words(rng))
+        state = KnowledgeGradientState(*belief, users, care, np.full(n, np.inf), as_words(rng))
         super().__init__(n, state)
         for a in range(n):
             refresh(state, a)

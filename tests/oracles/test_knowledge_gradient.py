@@ -110,16 +110,18 @@ def test_a_log_in_conflict_fades():
 
 
 def test_users_cap_what_the_log_may_hold_an_action_for():
-    """The log says 0 and 0.4, each as from 1,000 plays. Nine users had -0.4: a standard error above is -0.07, below 0.
+    """The log says 0 and 0.3, as from 1,000 plays each. 16 users had -0.6: two standard errors above is -0.1.
 
-    The same nine among 5,009: -0.4 + (1 + sqrt(ln(5009 / 18) / 2)) / 3 = 0.49 caps nothing any more.
+    The same 16 among 5,016: -0.6 + (2 + sqrt(ln(5016 / 32) / 2)) / 4 = 0.30 caps nothing any more.
     """
-    sure = Summary(np.array([0.0, 0.4]), np.full(2, 1000**-0.5), np.ones(2))
-    oracle = taught(KnowledgeGradient(2, sure, trust=0.99, rng=1), {1: [-0.4] * 9})
-    assert oracle.readings().means[1] > 0.2  # by the log and users together
+    sure = Summary(np.array([0.0, 0.3]), np.full(2, 1000**-0.5), np.ones(2))
+    oracle = taught(KnowledgeGradient(2, sure, trust=0.999, rng=1), {1: [-0.6] * 16})
+    assert oracle.readings().means[1] > 0.0  # by the log and users together
     assert oracle.probabilities()[0] >= 0.5
-    rare = taught(KnowledgeGradient(2, sure, trust=0.99, rng=1), {1: [-0.4] * 9, 0: [0.0, 0.0] * 2500})
+    rare = taught(KnowledgeGradient(2, sure, trust=0.999, rng=1), {1: [-0.6] * 16, 0: [0.0] * 5000})
     assert rare.probabilities()[1] >= 0.5
+    blind = taught(KnowledgeGradient(2, sure, trust=1.0, rng=1), {1: [-0.6] * 16})
+    np.testing.assert_array_equal(blind.probabilities(), [0.0, 1.0])
 
 
 def test_a_withdrawn_log_is_not_trusted_any_more():

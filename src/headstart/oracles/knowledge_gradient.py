@@ -18,6 +18,7 @@ from headstart.kernels.random import draw_uniform
 from headstart.kernels.worth import mean_of, worth_of
 from headstart.oracles.compiled import CompiledOracle
 from headstart.oracles.logged_prior import (
+    LOGGED,
     TrustReadings,
     check_trust,
     new_belief,
@@ -32,7 +33,7 @@ HORIZON = 5000
 CAUTION = 6.0
 # Standard errors of its users' mean that the log may hold an action above it; more for one that is rarely played, so
 # that a few bad outcomes do not end it.
-CAP, GROWTH = 1.0, 0.5
+CAP, GROWTH = 2.0, 0.5
 _GREEDY = 0.5  # the chance of the best so far, while another action is worth learning about
 
 
@@ -62,7 +63,7 @@ def _cap(state: Any, n_plays: float) -> None:
     for a in range(state.counts.size):
         n, variance = state.counts[a], state.variances[a]
         state.scratch_caps[a] = np.inf
-        if n > 0.0 and variance > 0.0:
+        if n > 0.0 and variance > 0.0 and state.weights[a, LOGGED] < 1.0:  # 1: believed blindly
             squares = state.freedoms[a] * variance + state.squares[a]
             error = math.sqrt(squares / ((state.freedoms[a] + n) * n))
             rarity = max(n_plays / (state.counts.size * n), 1.0)
@@ -157,7 +158,7 @@ class KnowledgeGradient(CompiledOracle):
         What the log knows of each action (`evaluator.summary()`). An action it does not show has no logged component.
     trust
         The chance that the log is right about an action: one number in [0, 1], or one per action; 1 - 0.4 / K by
-        default. 0: the log serves only for the scale.
+        default. 1: nothing but the log, without a cap. 0: the log serves only for the scale.
     horizon
         Users to come. Beyond half of it, as many are taken to be to come as have come.
     caution

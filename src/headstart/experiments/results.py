@@ -13,10 +13,10 @@ from headstart.experiments import all_experiments
 _HEAD = """# Results
 
 The paper's experiments, one by one: what it claims, what was found, and every number with its standard error. Made by
-`headstart reproduce NAME --runs 4000 --seed 1` (`trials`: 150 runs, `biased-logs`: 100); the rows are in `results/`, this page is
-written from them by `python -m headstart.experiments.results results > RESULTS.md`. Another seed gives means within 3
-standard errors of these; `tests/experiments/test_results.py` tries some. Regret is cumulative at the last round. The
-five `yahoo-...` experiments need data that may not be shipped and have not been run.
+`headstart reproduce NAME --runs 4000 --seed 1` (`trials`: 150 runs, `biased-logs`: 100); the rows are in `results/`,
+this page is written from them by `python -m headstart.experiments.results results > RESULTS.md`. Another seed gives
+means within 3 standard errors of these; `tests/experiments/test_results.py` tries some. Regret is cumulative at the
+last round. The five `yahoo-...` experiments need data that may not be shipped and have not been run.
 
 ## Published lessons that do not survive
 

@@ -16,6 +16,7 @@ from headstart.kernels.moments import new_moments, update_moments
 from headstart.kernels.tally import least_played
 from headstart.kernels.widths import normal_width, worst_width
 from headstart.oracles.compiled import CompiledOracle, Readings
+from headstart.oracles.logged_prior import check_known
 from headstart.summary import Summary
 
 Floats = NDArray[np.float64]
@@ -144,7 +145,7 @@ class MinUCB(CompiledOracle):
         follows_variance: bool = False,
     ) -> None:
         n = check_n_actions(n_actions)
-        means, sizes, variances = check_summary(summary, n)
+        means, sizes, variances = check_known(summary, n)
         state = MinUCBState(
             *new_moments(n),
             means,
@@ -194,14 +195,3 @@ def check_bounds(bias_bound: Any, n_actions: int) -> Floats:
     if not (bounds >= 0.0).all():
         raise OptionError(f"bias_bound must be at least 0, got {bias_bound!r}")
     return bounds
-
-
-def check_summary(summary: Summary, n_actions: int) -> tuple[Floats, Floats, Floats]:
-    """Means, effective sizes and variances, (K,) each; an action of which the log knows nothing has 0 of each."""
-    if not isinstance(summary, Summary):
-        raise OptionError(f"summary must be a Summary (evaluator.summary()), got {type(summary).__name__}")
-    if summary.n_actions != n_actions:
-        raise OptionError(f"summary must be of {n_actions} actions, got {summary.n_actions}")
-    sizes = np.asarray(summary.effective_sizes, dtype=np.float64)
-    is_known = (sizes > 0.0) & np.isfinite(summary.means) & np.isfinite(summary.variances)
-    return tuple(np.where(is_known, values, 0.0) for values in (summary.means, sizes, summary.variances))  # type: ignore[return-value]

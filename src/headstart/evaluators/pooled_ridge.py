@@ -149,35 +149,18 @@ def _choose_penalties(
     return float(c[0]), _choose(values, along_own, left, np.maximum(n - 1.0, 0.0))
 
 
-def choose_penalty(
-    contexts: Floats, outcomes: Floats, actions: NDArray[np.int64], n_actions: int
-) -> tuple[float, float]:
-    """One penalty for regressions that do not lean on each other, and the standard deviation of the noise around
-    them."""
-    n, _, _, spread, moment, total = _centred(sum_rows(contexts, outcomes, actions, n_actions))
-    values, vectors = np.linalg.eigh(spread)
-    along = (vectors.transpose(0, 2, 1) @ moment[..., None])[..., 0]
-    freedom = np.maximum(n - 1.0, 0.0)
-    evidence, left = _evidence(np.maximum(values, 0.0), along, total, freedom)
-    # One noise for all actions: their sums of squares go into one logarithm.
-    together = -freedom.sum() * np.log(left.sum(axis=0)) + (evidence + freedom[:, None] * np.log(left)).sum(axis=0)
-    best = int(np.argmax(together)) if freedom.sum() >= 2.0 else 0
-    noise = np.sqrt(left[:, best].sum() / max(freedom.sum(), 1.0))
-    return float(contexts.shape[1] * _ODDS[best]), float(noise)
-
-
 def _choose(values: Floats, along: Floats, total: Floats, freedom: Floats) -> Floats:
     """Per problem the penalty of the largest restricted likelihood; the largest one where nothing can be told."""
     d = values.shape[1]
     if d == 0:
         return np.ones(total.size)
-    evidence, _ = _evidence(values, along, total, freedom)
+    evidence = _evidence(values, along, total, freedom)
     grid = d * _ODDS
     return np.where((freedom >= 2.0) & (total > 0.0), grid[np.argmax(evidence, axis=1)], grid[0])
 
 
-def _evidence(values: Floats, along: Floats, total: Floats, freedom: Floats) -> tuple[Floats, Floats]:
-    """Per problem and penalty, twice the restricted log-likelihood and the penalised sum of squares that is left.
+def _evidence(values: Floats, along: Floats, total: Floats, freedom: Floats) -> Floats:
+    """Per problem and penalty, twice the restricted log-likelihood.
 
     `values` are the eigenvalues of the sum of xx', `along` the sum of xy along its eigenvectors, `total` that of yy.
     """
@@ -185,4 +168,5 @@ def _evidence(values: Floats, along: Floats, total: Floats, freedom: Floats) -> 
     shrunk = values[:, None, :] + grid[:, None]
     left = total[:, None] - (along[:, None, :] ** 2 / shrunk).sum(axis=-1)
     left = np.maximum(left, np.maximum(_ROUNDING * total[:, None], np.finfo(np.float64).tiny))
-    return -freedom[:, None] * np.log(left) - np.log(shrunk / grid[:, None]).sum(axis=-1), left
+    evidence: Floats = -freedom[:, None] * np.log(left) - np.log(shrunk / grid[:, None]).sum(axis=-1)
+    return evidence

@@ -192,14 +192,14 @@ def _play(state: Any, context: Any, available: Any) -> Any:
 @implements(probabilities, LinKnowledgeGradientState)
 def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
     noise = _noise(state)
-    n_left = 0.0
-    for a in range(available.size):
-        out[a] = 0.0
-        n_left += 1.0 if available[a] else 0.0
     if noise == 0.0:
+        n_left = 0.0
         for a in range(available.size):
-            out[a] = 1.0 / n_left if available[a] else 0.0
+            out[a] = 1.0 if available[a] else 0.0
+            n_left += out[a]
+        out /= n_left
         return
+    out[:] = 0.0
     greedy, chosen = _choose(state, context, available, noise)
     out[greedy] += 1.0 - EXPLORING
     out[chosen] += EXPLORING

@@ -24,8 +24,8 @@ benchmark: $(VENV)/.benchmark
 
 # The long ones: every experiment at 4,000 runs (about half an hour), and RESULTS.md from them.
 campaigns: $(VENV)/.test
-	$(BIN)/python -m headstart.experiments.campaign results
-	$(BIN)/python -m headstart.experiments.results results > RESULTS.md
+	$(BIN)/python -m headstart.experiments.running.campaign results
+	$(BIN)/python -m headstart.experiments.running.results results > RESULTS.md
 	@# Kills, faults, replicas, a million propensities: about an hour; RELIABILITY.md has the figures.
 	$(BIN)/python -m tests.serve.campaign
 

@@ -40,9 +40,11 @@ def main(n_rows: int = 10_000_000) -> None:
     decision = json.loads(done.stdout)["verdict"]["decision"]
     row = [f"{n_rows:,}", decision, f"{seconds:.1f} s", f"{worked:.1f} s", f"{seconds / bare:.0f}"]
     header = ["rows", "verdict", "seconds", "of work", "bare passes on one thread", "peak memory"]
-    print_table("headstart audit of a Parquet file: 10 actions, 6 contexts, propensities", header, [
-        [*row, f"{after.ru_maxrss / 1024:.0f} MB"]
-    ])
+    print_table(
+        "headstart audit of a Parquet file: 10 actions, 6 contexts, propensities",
+        header,
+        [[*row, f"{after.ru_maxrss / 1024:.0f} MB"]],
+    )
 
 
 if __name__ == "__main__":

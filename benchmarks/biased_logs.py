@@ -12,8 +12,8 @@ from itertools import product
 
 import numpy as np
 
-from headstart.experiments.biased_logs import COLD, DEFAULT, Biased, policies
-from headstart.simulate import simulate
+from headstart.experiments.leagues.biased_logs import COLD, DEFAULT, Biased, policies
+from headstart.simulation.simulate import simulate
 from headstart.worlds import Synthetic
 
 GAP, USERS = 0.5, 5000

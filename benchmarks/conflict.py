@@ -1,8 +1,8 @@
 """The conflict test's false alarms and power, over kinds of outcomes and sizes of logs.
 
-    .venv/bin/python benchmarks/conflict.py --runs 10000      # twenty minutes
-    .venv/bin/python benchmarks/conflict.py --runs 500        # one
-    .venv/bin/python benchmarks/conflict.py --contextual      # LinConflictWatch, users chosen by LinUCB: three
+.venv/bin/python benchmarks/conflict.py --runs 10000      # twenty minutes
+.venv/bin/python benchmarks/conflict.py --runs 500        # one
+.venv/bin/python benchmarks/conflict.py --contextual      # LinConflictWatch, users chosen by LinUCB: three
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from headstart.conflict import measure_alarms, measure_linear_alarms
+from headstart.warmstart.conflict import measure_alarms, measure_linear_alarms
 
 # By name: how to draw n outcomes, and their standard deviation.
 OUTCOMES: dict[str, tuple[Callable[[np.random.Generator, int], np.ndarray], float]] = {

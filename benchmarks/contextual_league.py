@@ -23,15 +23,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 import headstart as hs
+from headstart.judgement.start.start import start
 from headstart.kernels import draw_outcome, draw_user, expected_outcomes, implements, play, update
 from headstart.kernels.arrays import copy_into
-from headstart.kernels.linear import PHI, WHITENED, add_row, dot, fill_features, whiten
 from headstart.kernels.random import draw_below, draw_student
-from headstart.log import Log
+from headstart.kernels.ridge import PHI, WHITENED, add_row, dot, fill_features, whiten
+from headstart.logs.log import Log
 from headstart.oracles.linear import LinearOracle, new_linear
 from headstart.randomness import as_words
-from headstart.simulate import simulate
-from headstart.start import start
+from headstart.simulation.simulate import simulate
 from headstart.worlds import ACTG175, Classification
 from headstart.worlds.drawn import DrawnWorld
 

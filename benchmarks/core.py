@@ -13,7 +13,8 @@ import numpy as np
 
 import headstart as hs
 from benchmarks.timing import best_seconds, print_table
-from headstart.experiments import get_experiment, run_experiment
+from headstart.experiments.running.catalogue import get_experiment
+from headstart.experiments.running.experiment import run_experiment
 
 RUNS, ROUNDS, N_LOG, K, D = 500, 1000, 100, 3, 6
 

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 import headstart as hs
-from headstart.log import Log
+from headstart.judgement.start.look import estimate_chances
+from headstart.judgement.start.start import start
+from headstart.logs.log import Log
 from headstart.oracles.min_ucb import MinUCB
 from headstart.oracles.thompson_normal import ThompsonNormal
-from headstart.simulate import simulate
-from headstart.start import start
-from headstart.start.looking import estimate_chances
+from headstart.simulation.simulate import simulate
 from headstart.worlds import PotentialOutcomes
 
 USERS, N_TABLE = 1000, 4000

@@ -259,10 +259,7 @@ def live_vowpal_wabbit(contexts: Any, truth: Any) -> Go:
     n_actions = len(truth)
     # The crossing of user and action features that makes the model disjoint is done here, in the text.
     texts = [
-        [
-            f"|u{a} " + " ".join(f"f{j}:{value:.6g}" for j, value in enumerate(x))
-            for a in range(n_actions)
-        ]
+        [f"|u{a} " + " ".join(f"f{j}:{value:.6g}" for j, value in enumerate(x)) for a in range(n_actions)]
         for x in contexts[:1000]
     ]
 

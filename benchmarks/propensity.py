@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.timing import print_table
-from headstart.log import Log
-from headstart.propensity import LogisticPropensity, estimate_propensities
+from headstart.estimates.propensity import LogisticPropensity, estimate_propensities
+from headstart.logs.log import Log
 
 N_ROWS, N_FEATURES, N_ACTIONS = 1_000_000, 20, 5
 SMALL = ((100, 4, 2), (100, 8, 2), (500, 10, 3), (1000, 20, 5))  # rows, columns, actions

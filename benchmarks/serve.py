@@ -42,10 +42,10 @@ NO_STORE = '''
 import sys
 from contextlib import contextmanager
 from headstart.serve import Engine, load_config
-from headstart.serve.app import App
-from headstart.serve.running import make_server
-from headstart.serve.sqlite import SQLiteStore
-from headstart.serve.store import Head
+from headstart.serve.http.app import App
+from headstart.serve.http.server import make_server
+from headstart.serve.store.sqlite import SQLiteStore
+from headstart.serve.store.store import Head
 
 class Turn:
     def __init__(self, head):
@@ -73,7 +73,7 @@ engine = Engine.open(config, store=NoStore(config.store))
 NoStore.last = engine.health()["position"]
 make_server(App(engine)).run()
 '''
-PEER = '''
+PEER = """
 import sqlite3, sys, random, uuid
 from fastapi import FastAPI
 from pydantic import BaseModel
@@ -107,7 +107,7 @@ async def ready():
     return {}
 
 uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[2]), log_level="error", access_log=False)
-'''
+"""
 
 
 def main() -> None:

@@ -19,7 +19,7 @@ import duckdb
 
 from benchmarks.timing import print_table
 from headstart.evaluators import IPSWeighting, LinearModel
-from headstart.tables import LogTable, scan_log
+from headstart.logs.tables import LogTable, scan_log
 
 N_ACTIONS, N_CONTEXTS = 10, 6
 CONTEXTS = [f"c{j}" for j in range(N_CONTEXTS)]

@@ -38,7 +38,7 @@ def test_links_lead_to_files(path):
 
 def test_commands_in_the_readme_exist():
     """Every `headstart ...` line names a command and an experiment that are there."""
-    from headstart.experiments import all_experiments
+    from headstart.experiments.running.catalogue import all_experiments
 
     for line in re.findall(r"^\$ headstart (.*)$", (ROOT / "README.md").read_text(), re.MULTILINE):
         command, *rest = line.split()

@@ -12,13 +12,13 @@ import headstart as hs
 from headstart import errors
 
 
-@pytest.mark.parametrize("package", ["headstart", "headstart.oracles", "headstart.evaluators", "headstart.worlds",
-                                     "headstart.kernels"])
+@pytest.mark.parametrize(
+    "package", ["headstart", "headstart.oracles", "headstart.evaluators", "headstart.worlds", "headstart.kernels"]
+)
 def test_all_is_what_the_package_exports(package: str):
     module = sys.modules[package] if package in sys.modules else __import__(package, fromlist=["x"])
     exported = {
-        name for name, value in vars(module).items()
-        if not name.startswith("_") and not isinstance(value, ModuleType)
+        name for name, value in vars(module).items() if not name.startswith("_") and not isinstance(value, ModuleType)
     }
     named = {name for name in module.__all__ if not isinstance(getattr(module, name), ModuleType)}
     assert named == exported

@@ -1,9 +1,15 @@
 """headstart: a bandit that starts with what the log already knows."""
 
-from headstart import bounds, errors, features, ope, relatives, testing, worlds
-from headstart.audit import Audit, audit
-from headstart.compare import Comparison, compare
-from headstart.conflict import ConflictWatch, Guarded, LinConflictWatch
+from headstart import bounds, errors, testing, worlds
+from headstart.estimates import features
+from headstart.estimates.propensity import (
+    LogisticPropensity,
+    OverlapWarning,
+    TrimmingWarning,
+    calibration,
+    estimate_propensities,
+)
+from headstart.estimates.summary import Summary
 from headstart.evaluators import (
     BalancedWeighting,
     DoublyRobust,
@@ -16,9 +22,17 @@ from headstart.evaluators import (
     OutcomeModel,
     PropensityMatching,
 )
+from headstart.experiments import relatives
 from headstart.forest import ForestOptions, HonestForest
-from headstart.log import Log
-from headstart.offline_only import OfflineOnly
+from headstart.judgement import ope
+from headstart.judgement.audit.audit import Audit, audit
+from headstart.judgement.audit.trust import Trust, suggest_trust
+from headstart.judgement.compare.compare import compare
+from headstart.judgement.compare.comparison import Comparison
+from headstart.judgement.start.start import start
+from headstart.judgement.start.started import Started
+from headstart.logs.log import Log
+from headstart.logs.tables import LogTable, Reading, read_log, scan_log
 from headstart.oracles import (
     KLUCB,
     UCB,
@@ -45,19 +59,11 @@ from headstart.oracles import (
     UCBNormal,
     UCBTuned,
 )
-from headstart.propensity import (
-    LogisticPropensity,
-    OverlapWarning,
-    TrimmingWarning,
-    calibration,
-    estimate_propensities,
-)
-from headstart.simulate import Curve, simulate
-from headstart.start import Started, start
-from headstart.summary import Summary
-from headstart.tables import LogTable, Reading, read_log, scan_log
-from headstart.trust import Trust, suggest_trust
-from headstart.warmstart import Evaluator, Oracle, WarmStart
+from headstart.parts import Evaluator, Oracle
+from headstart.simulation.simulate import Curve, simulate
+from headstart.warmstart.conflict import ConflictWatch, Guarded, LinConflictWatch
+from headstart.warmstart.offline_only import OfflineOnly
+from headstart.warmstart.warmstart import WarmStart
 
 __version__ = "0.1.0"
 

@@ -8,8 +8,8 @@ from sklearn.linear_model import LinearRegression
 
 import headstart as hs
 from headstart.errors import OptionError
-from headstart.evaluators.pooled_ridge import Regressions, fit, predict, predict_left_out, sum_rows
-from headstart.evaluators.standard_errors import calibrate, cut, estimate_means, pooled_variance
+from headstart.estimates.ridge import Regressions, fit, predict, predict_left_out, sum_rows
+from headstart.estimates.standard_errors import calibrate, cut, estimate_means, pooled_variance
 
 
 def drain(evaluator, context, action) -> list[float]:

@@ -194,9 +194,7 @@ def test_a_python_function_gives_the_same_as_its_table():
 def test_a_log_saves_regret_in_a_linear_world():
     """100 runs: the difference of the means is 2.3 with a standard error of about 0.15."""
     phi = features.blocks(2, 10)
-    world = worlds.Synthetic(
-        2, 10, n_log=20, step=0.0, logged_chances=(0.2, 0.4, 0.6, 0.8), is_contextual=True
-    )
+    world = worlds.Synthetic(2, 10, n_log=20, step=0.0, logged_chances=(0.2, 0.4, 0.6, 0.8), is_contextual=True)
     curves = simulate(
         world,
         {

@@ -23,8 +23,13 @@ def policy_of_two(context: np.ndarray) -> np.ndarray:
 
 
 def four_rows() -> hs.Log:
-    return hs.Log([0, 0, 1, 1], [0.0, 2.0, 3.0, 4.0], [[0.0], [1.0], [0.0], [1.0]],
-                  propensities=[[0.9, 0.1], [0.1, 0.9], [0.9, 0.1], [0.1, 0.9]], n_actions=2)
+    return hs.Log(
+        [0, 0, 1, 1],
+        [0.0, 2.0, 3.0, 4.0],
+        [[0.0], [1.0], [0.0], [1.0]],
+        propensities=[[0.9, 0.1], [0.1, 0.9], [0.9, 0.1], [0.1, 0.9]],
+        n_actions=2,
+    )
 
 
 MATCHERS = {
@@ -96,8 +101,13 @@ def test_three_actions_are_matched_on_the_whole_lattice():
 
 def test_the_logged_vector_is_used_where_the_log_shows_the_context():
     """The logged vectors go against any logistic curve in x (0.9, 0.1, 0.9): each row still finds itself."""
-    log = hs.Log([0, 0, 0], [1.0, 2.0, 3.0], [[0.0], [1.0], [2.0]],
-                 propensities=[[0.9, 0.1], [0.1, 0.9], [0.9, 0.1]], n_actions=2)
+    log = hs.Log(
+        [0, 0, 0],
+        [1.0, 2.0, 3.0],
+        [[0.0], [1.0], [2.0]],
+        propensities=[[0.9, 0.1], [0.1, 0.9], [0.9, 0.1]],
+        n_actions=2,
+    )
     evaluator = hs.PropensityMatching(log, rng=1)
     assert evaluator.get_outcome([1.0], 0) == 2.0
     assert {evaluator.get_outcome([0.0], 0), evaluator.get_outcome([0.0], 0)} == {1.0, 3.0}

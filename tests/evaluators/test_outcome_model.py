@@ -36,9 +36,15 @@ def test_least_squares_by_hand():
 
 @pytest.mark.parametrize(
     ("estimator", "is_linear"),
-    [(LinearRegression(), True), (LinearRegression(fit_intercept=False), True), (Ridge(), True),
-     (SVR(kernel="linear"), True), (PoissonRegressor(), False), (KNeighborsRegressor(3), False),
-     (DecisionTreeRegressor(max_depth=3, random_state=0), False)],
+    [
+        (LinearRegression(), True),
+        (LinearRegression(fit_intercept=False), True),
+        (Ridge(), True),
+        (SVR(kernel="linear"), True),
+        (PoissonRegressor(), False),
+        (KNeighborsRegressor(3), False),
+        (DecisionTreeRegressor(max_depth=3, random_state=0), False),
+    ],
     ids=lambda value: repr(value),
 )
 def test_an_answer_is_the_estimator_s_prediction(estimator, is_linear: bool):

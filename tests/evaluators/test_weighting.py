@@ -60,15 +60,16 @@ def test_constant_propensities_lose_no_play_of_a_million(propensity: float):
     assert hs.IPSWeighting(log).effective_sizes.tolist() == [n]
 
 
-ROWS = st.lists(
-    st.tuples(st.integers(0, 2), st.floats(-100, 100), st.floats(0.01, 1.0)), min_size=1, max_size=30
-)
+ROWS = st.lists(st.tuples(st.integers(0, 2), st.floats(-100, 100), st.floats(0.01, 1.0)), min_size=1, max_size=30)
 
 
 @given(ROWS)
 def test_ipsw_is_its_slow_twin(rows):
-    log = hs.Log(*(list(column) for column in zip(*[(a, y) for a, y, _ in rows], strict=True)),
-                 propensities=[p for _, _, p in rows], n_actions=3)
+    log = hs.Log(
+        *(list(column) for column in zip(*[(a, y) for a, y, _ in rows], strict=True)),
+        propensities=[p for _, _, p in rows],
+        n_actions=3,
+    )
     fast, slow = hs.IPSWeighting(log), SlowIPSW(log)
     shown = np.bincount(log.actions, minlength=3) > 0
     np.testing.assert_allclose(fast.means[shown], np.array(slow.means)[shown], rtol=1e-9, atol=1e-9)
@@ -123,8 +124,12 @@ def test_balancing_weights_reach_the_target_and_are_the_entropy_solution():
     weights = balancing_weights(x, target, 1e-12)
     np.testing.assert_allclose(weights @ x, target, atol=1e-8)
     slow = optimize.minimize(
-        lambda w: float((w * np.log(w)).sum()), np.full(12, 1 / 12), jac=lambda w: np.log(w) + 1, method="SLSQP",
-        bounds=[(1e-12, 1)] * 12, options={"ftol": 1e-14, "maxiter": 1000},
+        lambda w: float((w * np.log(w)).sum()),
+        np.full(12, 1 / 12),
+        jac=lambda w: np.log(w) + 1,
+        method="SLSQP",
+        bounds=[(1e-12, 1)] * 12,
+        options={"ftol": 1e-14, "maxiter": 1000},
         constraints=[{"type": "eq", "fun": lambda w: w.sum() - 1}, {"type": "eq", "fun": lambda w: w @ x - target}],
     )
     np.testing.assert_allclose(weights, slow.x, atol=1e-5)

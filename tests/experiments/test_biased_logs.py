@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from headstart.experiments.biased_logs import (
+from headstart.experiments.leagues.biased_logs import (
     BIASES,
     COLD,
     DEFAULT,
@@ -17,8 +17,8 @@ from headstart.experiments.biased_logs import (
     relative,
     worst,
 )
-from headstart.experiments.experiment import Result
-from headstart.simulate import Curve, simulate
+from headstart.experiments.running.experiment import Result
+from headstart.simulation.simulate import Curve, simulate
 from headstart.worlds import Synthetic
 
 
@@ -66,9 +66,7 @@ def test_the_worst_of_each_kind_of_log():
 def test_the_bias_is_in_the_log_and_not_in_the_users():
     world = Synthetic(n_actions=3, n_log=60)
     plain, biased = (w.draw(np.random.default_rng(1)) for w in (world, Biased(world, 1, 0.6)))
-    np.testing.assert_allclose(
-        biased.log.outcomes - plain.log.outcomes, 0.6 * (plain.log.actions == 1), atol=1e-12
-    )
+    np.testing.assert_allclose(biased.log.outcomes - plain.log.outcomes, 0.6 * (plain.log.actions == 1), atol=1e-12)
     np.testing.assert_array_equal(biased.expected_outcomes(), plain.expected_outcomes())
 
 

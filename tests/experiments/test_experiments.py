@@ -5,7 +5,8 @@ import json
 import pytest
 
 from headstart.errors import OptionError
-from headstart.experiments import all_experiments, count_steps, get_experiment, run_experiment
+from headstart.experiments.running.catalogue import all_experiments, get_experiment
+from headstart.experiments.running.experiment import count_steps, run_experiment
 
 KEYS = ["experiment", "series", "setting", "rounds", "runs", "mean", "se", "p20", "p80", "seconds"]
 

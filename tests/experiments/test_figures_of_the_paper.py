@@ -8,7 +8,8 @@ import math
 
 import pytest
 
-from headstart.experiments import get_experiment, run_experiment
+from headstart.experiments.running.catalogue import get_experiment
+from headstart.experiments.running.experiment import run_experiment
 
 RUNS = 1500
 SEED = 20261115
@@ -50,9 +51,7 @@ def test_means_agree_with_the_independent_program(name):
 
 def test_exact_matching_does_not_help_with_continuous_contexts():
     """The paper's Figure 4: the difference to plain UCB is noise (each log row matches only itself)."""
-    curves = {
-        r.series: r.curve for r in run_experiment(get_experiment("ucb-em"), runs=RUNS, seed=SEED, n_jobs=2)
-    }
+    curves = {r.series: r.curve for r in run_experiment(get_experiment("ucb-em"), runs=RUNS, seed=SEED, n_jobs=2)}
     both, online = curves["offline+online"], curves["only online"]
     assert abs(both.mean - online.mean) <= 4 * math.hypot(both.se, online.se)
 

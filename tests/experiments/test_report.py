@@ -6,8 +6,9 @@ import shutil
 import pytest
 
 from headstart.errors import OptionError
-from headstart.experiments import get_experiment, run_experiment
-from headstart.experiments.report import Report
+from headstart.experiments.running.catalogue import get_experiment
+from headstart.experiments.running.experiment import run_experiment
+from headstart.experiments.running.report import Report
 
 NAMES = ("ucb-ipsw", "batch")
 

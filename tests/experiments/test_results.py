@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from headstart.experiments import all_experiments, get_experiment, run_experiment
-from headstart.experiments.results import read_rows, results_page
+from headstart.experiments.running.catalogue import all_experiments, get_experiment
+from headstart.experiments.running.experiment import run_experiment
+from headstart.experiments.running.results import read_rows, results_page
 
 ROOT = Path(__file__).parent.parent.parent
 # Quick ones, one for each kind of part; the whole list is a campaign (make campaigns).

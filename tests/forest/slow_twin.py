@@ -50,8 +50,6 @@ def best_gain(
             # All thresholds that part J in this way: below, and each value of I inside the gap.
             inside = x_estimate[:, feature]
             inside = inside[(inside > below) & (inside < above)]
-            if any(
-                regular(x_estimate[:, feature] <= t, a_estimate, n_actions, alpha, m) for t in [below, *inside]
-            ):
+            if any(regular(x_estimate[:, feature] <= t, a_estimate, n_actions, alpha, m) for t in [below, *inside]):
                 best = max(best, gain_of(goes_left, a_split, y_split))
     return best

@@ -62,8 +62,13 @@ def test_the_user_s_cache_folder_is_used(tmp_path: Path):
     code = "from headstart.kernels.compile import _cache_root; print(_cache_root())"
     for name, expected in (("NUMBA_CACHE_DIR", tmp_path), ("XDG_CACHE_HOME", tmp_path)):
         environment = {k: v for k, v in os.environ.items() if k not in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME")}
-        done = subprocess.run([sys.executable, "-c", code], env={**environment, name: str(tmp_path)},
-                              capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env={**environment, name: str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         assert done.stdout.strip() == str(expected / "headstart" / "kernels")
 
 
@@ -110,8 +115,13 @@ def test_a_state_class_of_an_interactive_session_can_be_compiled_for(tmp_path: P
         "print(compiled(total, Mine)(np.ones(3)))\n"
     )
     for arguments in (["-"], ["-c", code]):
-        done = subprocess.run([sys.executable, *arguments], input=code, capture_output=True, text=True,
-                              env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)})
+        done = subprocess.run(
+            [sys.executable, *arguments],
+            input=code,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+        )
         assert done.stdout.strip() == "3.0", done.stderr
         assert not list(tmp_path.rglob("*.nbi"))
 

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from headstart.kernels import compiled
-from headstart.kernels.best import NORMAL, probability_of_best
+from headstart.kernels.choice import NORMAL, probability_of_best
 from headstart.kernels.mixtures import Mixtures, probability_of_best_mixture
 from headstart.kernels.random import draw_student
 from tests.kernels.test_random import reference_words

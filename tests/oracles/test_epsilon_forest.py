@@ -104,7 +104,7 @@ def test_regret_per_round_falls():
     Ten runs, paired; the mean difference is asserted to lie 3 of its standard errors below 0 (false alarm 0.1 %
     where there is no difference; the campaign runs 20,000 rounds).
     """
-    from headstart.experiments.forest_regret import WORLD
+    from headstart.experiments.paper.forest_regret import WORLD
 
     curve = hs.simulate(
         WORLD, {"forest": lambda w, log, rng: hs.EpsilonForest(2, w.n_features, SMALL, rng=rng)}, 800, 10, seed=6

@@ -11,9 +11,9 @@ from scipy import stats
 
 import headstart as hs
 from headstart.errors import ActionError, OptionError
+from headstart.estimates.summary import Summary
 from headstart.evaluators import DoublyRobust
 from headstart.oracles import KnowledgeGradient, ThompsonNormal
-from headstart.summary import Summary
 from headstart.worlds import Synthetic
 
 SUMMARY = Summary(np.array([0.0, 0.5, 1.0]), np.array([0.1, 0.2, 0.25]), np.array([1.0, 1.0, 1.0]))

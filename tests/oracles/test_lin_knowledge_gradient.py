@@ -11,9 +11,9 @@ from scipy import stats
 
 import headstart as hs
 from headstart.errors import ActionError, ContextError, OptionError
-from headstart.oracles.interactions import BOUND, SCALE, no_interactions, propose_interactions
 from headstart.oracles.lin_knowledge_gradient import EXPLORING, REACH, LinKnowledgeGradient
-from headstart.oracles.linear_models import (
+from headstart.priors.interactions import BOUND, SCALE, no_interactions, propose_interactions
+from headstart.priors.linear import (
     FADED,
     FRESH,
     LOGGED,

@@ -10,7 +10,7 @@ from scipy import stats
 from headstart import features
 from headstart.errors import ContextError, OptionError
 from headstart.kernels import compiled
-from headstart.kernels.best import NORMAL, probability_of_best
+from headstart.kernels.choice import NORMAL, probability_of_best
 from headstart.kernels.joint import joint_probability_of_best
 from headstart.oracles import LinThompson, LinUCB
 from headstart.testing import check_oracle

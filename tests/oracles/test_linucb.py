@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from headstart import features, simulate, worlds
 from headstart.errors import ActionError, ContextError, OptionError
 from headstart.kernels import compiled
-from headstart.kernels.linear import learn
+from headstart.kernels.ridge import learn
 from headstart.oracles import LinUCB
 from headstart.oracles.linucb import LinUCBState
 from headstart.testing import check_oracle

@@ -10,8 +10,8 @@ import pytest
 import headstart as hs
 from headstart import features
 from headstart.errors import OptionError
+from headstart.estimates.summary import Summary
 from headstart.evaluators.linear_model import linear_sums
-from headstart.summary import Summary
 
 NOTHING = Summary(np.full(2, np.nan), np.full(2, np.inf), np.full(2, np.nan))
 

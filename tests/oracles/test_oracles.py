@@ -14,7 +14,7 @@ from scipy import stats
 
 import headstart as hs
 from headstart.errors import ActionError, OptionError, OutcomeError
-from tests.test_warmstart import ORACLES
+from tests.warmstart.test_warmstart import ORACLES
 
 FALSE_ALARM = 1e-6
 CLASSES = [hs.UCB, hs.ABTest, hs.Greedy, hs.EpsilonGreedy, hs.Exp3, hs.ThompsonBeta, hs.ThompsonGaussian]

@@ -11,9 +11,9 @@ from scipy import stats
 
 import headstart as hs
 from headstart.errors import ActionError, OptionError
+from headstart.estimates.summary import Summary
 from headstart.evaluators import DoublyRobust
 from headstart.oracles import RobustThompson, ThompsonNormal
-from headstart.summary import Summary
 from headstart.testing import check_oracle
 from headstart.worlds import Synthetic
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import headstart as hs
-from headstart.summary import Summary
+from headstart.estimates.summary import Summary
 
 SUMMARY = Summary(np.array([0.2, 0.5, 0.4]), np.array([0.1, 0.1, 0.2]), np.full(3, 0.25))
 LOG = hs.worlds.Synthetic(n_actions=3, n_log=60).draw(np.random.default_rng(3)).log

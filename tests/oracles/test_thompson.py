@@ -9,7 +9,7 @@ from scipy import special, stats
 import headstart as hs
 from headstart.errors import OutcomeError
 from headstart.kernels import compiled
-from headstart.kernels.best import BETA, NORMAL
+from headstart.kernels.choice import BETA, NORMAL
 from tests.kernels.test_best import reference
 from tests.kernels.test_random import _fill_betas, reference_words
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from headstart.log import Log
+from headstart.logs.log import Log
 from headstart.serve import ServiceConfig, load_config
 
 

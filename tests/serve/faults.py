@@ -9,10 +9,10 @@ from typing import Any
 import psycopg
 
 from headstart.serve import Engine
-from headstart.serve.opening import open_store
-from headstart.serve.postgres import PostgresStore
-from headstart.serve.sqlite import SQLiteStore
-from headstart.serve.store import Store
+from headstart.serve.engine.opening import open_store
+from headstart.serve.store.postgres import PostgresStore
+from headstart.serve.store.sqlite import SQLiteStore
+from headstart.serve.store.store import Store
 from tests.serve.experiments import Clock, make_config
 from tests.serve.failing_disk import FailingDisk
 from tests.serve.scenario import Client, check_nothing_lost

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headstart.serve import Engine, load_config
-from headstart.serve.opening import open_store
-from headstart.serve.verify import verify_store
+from headstart.serve.engine.opening import open_store
+from headstart.serve.engine.verify import verify_store
 
 N_THREADS = 8
 READY = b"ready\n"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from headstart.serve import Engine
-from headstart.serve.opening import open_store
+from headstart.serve.engine.opening import open_store
 from tests.serve.experiments import make_config
 
 

@@ -11,8 +11,8 @@ import time
 from typing import Any
 
 from headstart.serve import Engine, load_config
-from headstart.serve.opening import open_store
-from headstart.serve.verify import verify_store
+from headstart.serve.engine.opening import open_store
+from headstart.serve.engine.verify import verify_store
 
 
 def make_tables(address: str) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from headstart.serve import Engine, StoreUnavailable
-from headstart.serve.store import Store
-from headstart.serve.verify import verify_store
+from headstart.serve.engine.verify import verify_store
+from headstart.serve.store.store import Store
 
 Acknowledged = dict[str, Any]
 N_USERS = 8

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from headstart.experiments.demo import example_log
 from headstart.serve import load_config
-from headstart.serve.app import App
 from headstart.serve.demo import write_csv
-from headstart.serve.engine import Engine
-from headstart.serve.openapi import decide_schema, write_document
+from headstart.serve.engine.engine import Engine
+from headstart.serve.http.app import App
+from headstart.serve.http.openapi import decide_schema, write_document
 from headstart.serve.options import ServerOptions
-from tests.serve.http import served
+from tests.serve.in_process import served
 
 TEXT = (Path(__file__).parents[2] / "docs" / "serve.md").read_text(encoding="utf-8")
 

@@ -30,7 +30,8 @@ def slow_policy(kind: str, theta: np.ndarray, bases: np.ndarray, rho: float, use
     """softmax over a of rho (f(x, a) - b_a)(b_a - b_(a+1 mod K)), line by line."""
     k, width = bases.size, theta.size
     scores = [
-        rho * (slow_mean(kind, theta, bases[a], user[a * width : (a + 1) * width]) - bases[a])
+        rho
+        * (slow_mean(kind, theta, bases[a], user[a * width : (a + 1) * width]) - bases[a])
         * (bases[a] - bases[(a + 1) % k])
         for a in range(k)
     ]
@@ -122,8 +123,14 @@ def test_hidden_columns_are_in_neither_log_nor_stream_but_in_the_outcomes():
     assert (np.diff(visible) > 0).all()
     np.testing.assert_array_equal(hidden.draw_user(), hidden.kernel_state.user[visible])
     assert shown.log.n_features == 8
-    different = {tuple(Synthetic(n_actions=2, n_features=8, n_log=1, n_hidden=3).draw(np.random.default_rng(s))
-                       .kernel_state.visible.tolist()) for s in range(20)}
+    different = {
+        tuple(
+            Synthetic(n_actions=2, n_features=8, n_log=1, n_hidden=3)
+            .draw(np.random.default_rng(s))
+            .kernel_state.visible.tolist()
+        )
+        for s in range(20)
+    }
     assert len(different) > 10  # another choice in each draw
 
 

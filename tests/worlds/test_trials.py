@@ -8,10 +8,11 @@ from scipy.stats import chi2
 
 from headstart.errors import LogError, MissingExtraError, OptionError
 from headstart.evaluators import HistoricalAverage, IPSWeighting
-from headstart.experiments import get_experiment, run_experiment
+from headstart.experiments.running.catalogue import get_experiment
+from headstart.experiments.running.experiment import run_experiment
 from headstart.oracles import UCB
-from headstart.simulate import simulate
-from headstart.warmstart import WarmStart
+from headstart.simulation.simulate import simulate
+from headstart.warmstart.warmstart import WarmStart
 from headstart.worlds import ACIC2016, ACTG175, LaLonde, Trial
 from headstart.worlds.installed import installed_file
 from tests.plain import Plain

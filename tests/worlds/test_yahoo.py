@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from headstart.errors import LogError, OptionError
-from headstart.experiments.yahoo import YAHOO_EXPERIMENTS, count_yahoo_steps, run_yahoo
+from headstart.experiments.paper.yahoo import YAHOO_EXPERIMENTS, count_yahoo_steps, run_yahoo
 from headstart.worlds.yahoo import read_yahoo
 
 USER = "2:0.000012 3:0.000000 4:0.000006 5:0.000023 6:0.999958 1:1.000000"

@@ -62,9 +62,7 @@ def check_strata(counts: ArrayLike, shares: ArrayLike, n_actions: int) -> tuple[
         raise OptionError(f"shares must be chances that sum to 1, got the sum {chances.sum():g}")
     rows = np.asarray(counts, dtype=np.float64)
     if rows.shape != (chances.size, n_actions):
-        raise OptionError(
-            f"counts must be strata x actions, ({chances.size}, {n_actions}), got shape {rows.shape}"
-        )
+        raise OptionError(f"counts must be strata x actions, ({chances.size}, {n_actions}), got shape {rows.shape}")
     if not np.isfinite(rows).all() or (rows < 0.0).any() or (rows != np.floor(rows)).any():
         raise OptionError("counts must be whole numbers of rows, at least 0")
     return rows[chances > 0.0], chances[chances > 0.0]

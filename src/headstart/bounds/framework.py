@@ -11,9 +11,7 @@ from headstart.bounds.conditions import Floats, check_horizon, check_sizes
 from headstart.errors import OptionError
 
 
-def general_upper(
-    bound: Callable[[float], float], horizon: int, virtual_plays: ArrayLike, gaps: ArrayLike
-) -> float:
+def general_upper(bound: Callable[[float], float], horizon: int, virtual_plays: ArrayLike, gaps: ArrayLike) -> float:
     """Theorem 1: g(T + N) - sum over virtual plays of their regret.
 
     Parameters
@@ -36,9 +34,7 @@ def general_upper(
     return _total_regret(bound, horizon, plays) - regret
 
 
-def general_lower(
-    bound: Callable[[float], float], horizon: int, virtual_plays: ArrayLike, gaps: ArrayLike
-) -> float:
+def general_lower(bound: Callable[[float], float], horizon: int, virtual_plays: ArrayLike, gaps: ArrayLike) -> float:
     """Theorem 8: h(T + N) - sum over virtual plays of their regret; arguments as in `general_upper`.
 
     `bound` is h, a non-decreasing lower bound on the regret of every oracle one would use. This is what the

@@ -50,9 +50,7 @@ def linucb_upper_gap(
     `linucb_confidence(d, 1 / T)`. What the paper prints (`linucb_upper_gap_printed`) has no identity in V, so it is
     infinite without a log, and takes the sum of v_t = phi'V^-1 phi for that of log(1 + v_t), which is smaller: c.
     """
-    gap, rounds, d, length, value = _check_gap_case(
-        smallest_gap, horizon, n_features, longest, smallest_eigenvalue
-    )
+    gap, rounds, d, length, value = _check_gap_case(smallest_gap, horizon, n_features, longest, smallest_eigenvalue)
     largest = min(1.0, length**2 / (1.0 + value))
     factor = largest / math.log1p(largest)
     leading = factor * 4.0 * linucb_confidence(d, 1.0 / rounds) * d / gap
@@ -66,9 +64,7 @@ def linucb_upper_gap_printed(
 
     Arguments as in `linucb_upper_gap`. From lambda = `linucb_enough(T, L)` on it is at most 16 d^2 / Delta_min + 1.
     """
-    gap, rounds, d, length, value = _check_gap_case(
-        smallest_gap, horizon, n_features, longest, smallest_eigenvalue
-    )
+    gap, rounds, d, length, value = _check_gap_case(smallest_gap, horizon, n_features, longest, smallest_eigenvalue)
     if value == 0.0:
         return math.inf
     return 4.0 * linucb_confidence(d, 1.0 / rounds) * d / gap * math.log1p(rounds * length**2 / value) + 1.0

@@ -13,7 +13,7 @@ from headstart.bounds.conditions import RARE_PLAYS, Floats, check_horizon, check
 from headstart.bounds.ucb import enough_plays, weighting_plays
 from headstart.errors import LogError, OptionError
 from headstart.evaluators import IPSWeighting
-from headstart.log import Log
+from headstart.logs.log import Log
 
 _MOST_STEPS = 1000
 

@@ -45,9 +45,9 @@ def audit(
     The verdict is [bold]use it[/bold], [bold]use it with a cap[/bold] or [bold]do not use it[/bold]; the exit code is
     0 whatever it is, and 1 if the log cannot be read.
     """
-    from headstart.audit import STEPS
-    from headstart.audit import audit as run_audit
-    from headstart.tables import scan_log
+    from headstart.judgement.audit.audit import STEPS
+    from headstart.judgement.audit.audit import audit as run_audit
+    from headstart.logs.tables import scan_log
 
     if html is not None:
         _check_page(html)
@@ -62,9 +62,7 @@ def audit(
             propensity=False if propensity == "none" else propensity,
         )
         advance(1)
-        found = run_audit(
-            table, horizon=horizon, population=population, n_sample=sample, seed=seed, progress=advance
-        )
+        found = run_audit(table, horizon=horizon, population=population, n_sample=sample, seed=seed, progress=advance)
     if html is not None:
         from headstart.reports.audit_page import write_page
 

@@ -55,9 +55,10 @@ def compare(
 
     The exit code is 0 whatever wins, and 1 if the log cannot be read or compared.
     """
-    from headstart.compare import CONTEXT_FREE, CONTEXTUAL, count_steps
-    from headstart.compare import compare as run_comparison
-    from headstart.tables import read_log, scan_log
+    from headstart.judgement.compare.compare import compare as run_comparison
+    from headstart.judgement.compare.compare import count_steps
+    from headstart.judgement.compare.policies import CONTEXT_FREE, CONTEXTUAL
+    from headstart.logs.tables import read_log, scan_log
 
     if figure is not None:
         check_writable(figure)

@@ -29,8 +29,8 @@ def demo(
         _serve(users, seed, stay=stay)
         return
     from headstart.experiments import demo as story
-    from headstart.experiments import intro
-    from headstart.experiments.experiment import count_steps
+    from headstart.experiments.paper import intro
+    from headstart.experiments.running.experiment import count_steps
 
     check_writable(figure)
     log = story.example_log(seed)

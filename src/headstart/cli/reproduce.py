@@ -35,7 +35,8 @@ def reproduce(
     [dim]headstart reproduce ucb-ipsw --runs 4000[/dim] prints one;
     [dim]headstart reproduce all --out results[/dim] writes them all, and goes on where it was interrupted.
     """
-    from headstart.experiments import YAHOO_EXPERIMENTS, all_experiments, get_experiment
+    from headstart.experiments.paper.yahoo import YAHOO_EXPERIMENTS
+    from headstart.experiments.running.catalogue import all_experiments, get_experiment
 
     known: dict[str, Any] = {**all_experiments(), **YAHOO_EXPERIMENTS}
     if is_list or not name:
@@ -69,8 +70,8 @@ class _Job:
     def results(self, experiment: Any) -> Iterator[Any]:
         """Each result as it is ready, under a progress bar."""
         from headstart.errors import LogError
-        from headstart.experiments import YAHOO_EXPERIMENTS, count_steps, run_experiment
-        from headstart.experiments.yahoo import count_yahoo_steps, run_yahoo
+        from headstart.experiments.paper.yahoo import YAHOO_EXPERIMENTS, count_yahoo_steps, run_yahoo
+        from headstart.experiments.running.experiment import count_steps, run_experiment
         from headstart.worlds.yahoo import WHERE
 
         runs = self.runs or experiment.runs
@@ -99,7 +100,7 @@ def _print_experiments(experiments: Iterable[Any]) -> None:
 
 
 def _write_report(experiments: list[Any], known: Iterable[Any], folder: Path, job: _Job) -> None:
-    from headstart.experiments.report import Report
+    from headstart.experiments.running.report import Report
 
     report = Report(folder, seed=job.seed, runs=job.runs)
     for experiment in experiments:
@@ -116,7 +117,7 @@ def _write_report(experiments: list[Any], known: Iterable[Any], folder: Path, jo
 
 
 def _run_and_print(experiment: Any, job: _Job, *, as_json: bool, figure: Path | None) -> None:
-    from headstart.experiments.figures import draw_figure, label_of
+    from headstart.experiments.running.figures import draw_figure, label_of
 
     results = []
     for result in job.results(experiment):

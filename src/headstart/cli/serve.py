@@ -24,8 +24,8 @@ def serve(
     [dim]headstart serve ads.toml[/dim] prints the address; open it in a browser to watch.
     """
     try:
+        from headstart.serve.http.server import run_service
         from headstart.serve.options import ServerOptions
-        from headstart.serve.running import run_service
     except ModuleNotFoundError as error:
         raise MissingExtraError(error.name or "a part of the service", "serve") from None
     from headstart.serve.config import load_config
@@ -56,7 +56,7 @@ def new_key(
     scopes: Annotated[str, typer.Option(help="Comma-separated: decide, outcome, read, admin.")] = "decide,outcome",
 ) -> None:
     """Make an API key. The secret is shown once; the configuration keeps its hash."""
-    from headstart.serve.access import draw_key
+    from headstart.serve.http.access import draw_key
 
     secret, key = draw_key(name, tuple(scope.strip() for scope in scopes.split(",") if scope.strip()))
     listed = ", ".join(f'"{scope}"' for scope in sorted(key.scopes))

@@ -20,7 +20,7 @@ Place = Annotated[str, typer.Argument(help="The service's TOML, a SQLite file, o
 def _open(place: str) -> Any:
     try:
         from headstart.serve.config import load_config
-        from headstart.serve.opening import open_store
+        from headstart.serve.engine.opening import open_store
     except ModuleNotFoundError as error:
         raise MissingExtraError(error.name or "a part of the service", "serve") from None
 
@@ -38,7 +38,7 @@ def verify(place: Place) -> None:
     """
     opened = _open(place)
     try:
-        from headstart.serve.verify import verify_store
+        from headstart.serve.engine.verify import verify_store
 
         verdict = verify_store(opened)
     finally:
@@ -66,9 +66,9 @@ def export(
         raise typer.BadParameter(f"--format must be one of {', '.join(_FORMATS)}, got {format}")
     opened = _open(place)
     try:
-        from headstart.serve.export import export_rows, read_fold
-        from headstart.serve.formats import as_dsjson, as_jsonl, write_parquet
-        from headstart.serve.store import Reader
+        from headstart.serve.engine.export import export_rows, read_fold
+        from headstart.serve.store.store import Reader
+        from headstart.serve.telling.formats import as_dsjson, as_jsonl, write_parquet
 
         fold = read_fold(opened, experiment)
         rows = export_rows(Reader(opened.query), fold)

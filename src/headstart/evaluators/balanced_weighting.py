@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from headstart.checks import check_number
+from headstart.estimates.population import RIDGE, as_population, balancing_weights, standardise
+from headstart.estimates.ridge import predict_for
+from headstart.estimates.standard_errors import estimate_means
+from headstart.estimates.summary import Summary
 from headstart.evaluators.compiled import BudgetEvaluator
 from headstart.evaluators.ips_weighting import weighted_means
-from headstart.evaluators.pooled_ridge import predict_for
-from headstart.evaluators.standard_errors import estimate_means
-from headstart.log import Log
-from headstart.population import RIDGE, as_population, balancing_weights, standardise
-from headstart.summary import Summary
+from headstart.logs.log import Log
 
 __all__ = ["BalancedWeighting", "balancing_weights"]
 

@@ -17,7 +17,7 @@ from headstart import kernels
 from headstart.checks import NO_CONTEXT, check_action, check_context
 from headstart.errors import LogError
 from headstart.kernels import Entry, get_outcome, get_variance, implements, is_exhausted
-from headstart.log import Log
+from headstart.logs.log import Log
 
 _CONTEXT_ROWS = 10_000  # of a table: as many virtual users as will ever differ
 

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstart.errors import OptionError
+from headstart.estimates.population import as_population, balancing_weights, standardise
+from headstart.estimates.ridge import predict_for
+from headstart.estimates.standard_errors import Estimate, calibrate, cut, estimate_means
+from headstart.estimates.summary import Summary
 from headstart.evaluators.compiled import BudgetEvaluator, check_has_propensities, check_propensities
-from headstart.evaluators.pooled_ridge import predict_for
-from headstart.evaluators.standard_errors import Estimate, calibrate, cut, estimate_means
 from headstart.evaluators.table_means import estimate_table
-from headstart.log import Log
-from headstart.population import as_population, balancing_weights, standardise
+from headstart.logs.log import Log
 from headstart.randomness import RNG, as_generator
-from headstart.summary import Summary
 
 Floats = NDArray[np.float64]
 
@@ -101,9 +101,7 @@ class DoublyRobust(BudgetEvaluator):
         return self._estimate.summary
 
 
-def _shares(
-    log: Log, weights: Floats, contexts: Floats, users: Floats | None = None
-) -> tuple[Floats, Floats]:
+def _shares(log: Log, weights: Floats, contexts: Floats, users: Floats | None = None) -> tuple[Floats, Floats]:
     """A share per row, which sum to 1 over an action's rows, and how far it is from the plain one, each (n,).
 
     Towards another population the tilt is no error: only the cut counts as a move.

@@ -19,7 +19,7 @@ from headstart.kernels.strata import (
     make_counted_strata,
     make_strata,
 )
-from headstart.log import Log
+from headstart.logs.log import Log
 from headstart.randomness import RNG, as_generator, as_words
 
 
@@ -55,9 +55,7 @@ class ExactMatching(CompiledEvaluator):
         strata: Strata | CountedStrata
         if isinstance(log, Log):
             lookup, keys = make_lookup(log.contexts, log.actions)
-            strata = make_strata(
-                keys, log.actions, log.outcomes, lookup.tags.size, log.n_actions, as_generator(rng)
-            )
+            strata = make_strata(keys, log.actions, log.outcomes, lookup.tags.size, log.n_actions, as_generator(rng))
         else:
             found = log.category_counts()
             lookup, keys = make_lookup(found.strata, found.actions)

@@ -14,7 +14,7 @@ from headstart.forest import ForestOptions, HonestForest
 from headstart.forest.tree import ForestArrays, find_leaf
 from headstart.kernels import get_outcome, implements, is_exhausted
 from headstart.kernels.random import draw_below
-from headstart.log import Log
+from headstart.logs.log import Log
 from headstart.randomness import RNG, as_generator, as_words
 
 _DEFAULT_OPTIONS = ForestOptions(n_trees=200, min_node=2)

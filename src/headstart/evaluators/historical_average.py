@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from headstart.estimates.summary import Summary
 from headstart.evaluators.compiled import CompiledEvaluator
 from headstart.kernels import get_outcome, implements, is_exhausted
 from headstart.kernels.strata import CountedStrata, Strata, are_stopped, draw_row, make_counted_strata, make_strata
-from headstart.log import Log
+from headstart.logs.log import Log
 from headstart.randomness import RNG, as_generator, as_words
-from headstart.summary import Summary
 
 
 class HistoricalAverageState(NamedTuple):

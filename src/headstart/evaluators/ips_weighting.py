@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstart.errors import OptionError
+from headstart.estimates.population import population_weights
+from headstart.estimates.summary import Summary
 from headstart.evaluators.compiled import BudgetEvaluator, check_has_propensities
-from headstart.log import Log
-from headstart.population import population_weights
-from headstart.statistics import ActionSums, sum_actions
-from headstart.summary import Summary
+from headstart.logs.log import Log
+from headstart.logs.sums import ActionSums, sum_actions
 
 
 def weighted_means(

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from headstart.checks import check_context, check_number
 from headstart.errors import LogError, OptionError
+from headstart.estimates.features import FeatureFunction, Features, FeatureTable, check_features
 from headstart.evaluators.compiled import CompiledEvaluator
-from headstart.features import FeatureFunction, Features, FeatureTable, check_features
 from headstart.kernels import get_outcome, implements, is_exhausted
-from headstart.kernels.linear import (
+from headstart.kernels.ridge import (
     N_SCRATCH,
     PHI,
     WHITENED,
@@ -26,7 +26,7 @@ from headstart.kernels.linear import (
     padded,
     whiten,
 )
-from headstart.log import Log
+from headstart.logs.log import Log
 
 _CHUNK = 1 << 16  # rows whose phi is held at once
 # Contexts that repeat (categories) often tie exactly, and a tie is no answer whichever way it was rounded.
@@ -101,9 +101,7 @@ class LinearModel(CompiledEvaluator):
         super().__init__(log, self._state)
 
     @classmethod
-    def from_sums(
-        cls, features: Features, grams: ArrayLike, moments: ArrayLike, ridge: float = 1.0
-    ) -> LinearModel:
+    def from_sums(cls, features: Features, grams: ArrayLike, moments: ArrayLike, ridge: float = 1.0) -> LinearModel:
         """The same evaluator from sums over the log alone, computed wherever the log lives.
 
         Parameters

@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from headstart.checks import check_action, check_context
 from headstart.errors import MissingExtraError, OptionError
+from headstart.estimates.population import as_population
+from headstart.estimates.standard_errors import estimate_means
+from headstart.estimates.summary import Summary
 from headstart.evaluators.compiled import CompiledEvaluator
-from headstart.evaluators.standard_errors import estimate_means
 from headstart.kernels import get_outcome, implements, is_exhausted
-from headstart.log import Log
-from headstart.population import as_population
-from headstart.summary import Summary
+from headstart.logs.log import Log
 
 
 class LinearOutcomeState(NamedTuple):
@@ -63,9 +63,7 @@ def _fit(estimator: Any, contexts: NDArray[np.float64], outcomes: NDArray[np.flo
     return clone(estimator).fit(contexts, outcomes)
 
 
-def _least_squares(
-    contexts: NDArray[np.float64], outcomes: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], float]:
+def _least_squares(contexts: NDArray[np.float64], outcomes: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
     """Slopes and intercept of ordinary least squares; the smallest slopes where they are not determined."""
     centre, level = contexts.mean(axis=0), outcomes.mean()
     slopes = np.linalg.lstsq(contexts - centre, outcomes - level)[0]

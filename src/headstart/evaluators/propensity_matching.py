@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from headstart import kernels
 from headstart.checks import check_action, check_context
 from headstart.errors import OptionError
+from headstart.estimates.propensity import LogisticPropensity, check_vector
 from headstart.evaluators.compiled import CompiledEvaluator
 from headstart.evaluators.lookup import make_lookup
 from headstart.kernels import Entry, fill_propensities, get_outcome, implements, is_exhausted, kernel
@@ -26,8 +27,7 @@ from headstart.kernels.strata import (
     make_counted_strata,
     make_strata,
 )
-from headstart.log import Log
-from headstart.propensity import LogisticPropensity, check_vector
+from headstart.logs.log import Log
 from headstart.randomness import RNG, as_generator, as_words
 
 _MODEL_ROWS = 100_000  # of a table: what its default model is fitted to

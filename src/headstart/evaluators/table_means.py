@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headstart.evaluators.pooled_ridge import fit, predict, predict_left_out, sum_rows
-from headstart.evaluators.standard_errors import Estimate, estimate_means
-from headstart.log import Log
-from headstart.population import standardise
-from headstart.summary import Summary
+from headstart.estimates.population import standardise
+from headstart.estimates.ridge import fit, predict, predict_left_out, sum_rows
+from headstart.estimates.standard_errors import Estimate, estimate_means
+from headstart.estimates.summary import Summary
+from headstart.logs.log import Log
 
 Floats = NDArray[np.float64]
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from headstart.evaluators import HistoricalAverage, IPSWeighting
-from headstart.experiments import intro
-from headstart.experiments.experiment import Result, run_experiment
-from headstart.experiments.figures import draw_figure
-from headstart.log import Log
+from headstart.experiments.paper import intro
+from headstart.experiments.running.experiment import Result, run_experiment
+from headstart.experiments.running.figures import draw_figure
+from headstart.logs.log import Log
 from headstart.oracles import UCB
-from headstart.warmstart import WarmStart
+from headstart.warmstart.warmstart import WarmStart
 
 OPTIMAL_REVENUE = 900.0  # 10,000 users times 9 %
 PAPER = {intro.AVERAGE: 225.6, intro.CAUSAL: 52.3, intro.AB_TEST: 60.1, intro.WARM: 5.6}

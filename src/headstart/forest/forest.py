@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from headstart.errors import HeadstartError, LogError, OptionError
-from headstart.forest.checking import check_context, check_contexts, check_rows
+from headstart.forest.boundary import check_context, check_contexts, check_rows
 from headstart.forest.leaves import add_rows, leaves_of
 from headstart.forest.options import ForestOptions
 from headstart.forest.planting import in_threads, plant

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from headstart.forest.choosing import Node, Trial, choose_split
 from headstart.forest.histograms import BinRoom
 from headstart.forest.presorting import MOST_SORTED, SortRoom, mark_right, part_lists, sort_node
 from headstart.forest.regularity import FOUND, REQUIRED, EstimateHalf, has_room
 from headstart.forest.sampling import Limits, Rows, draw_front
+from headstart.forest.split_search import Node, Trial, choose_split
 from headstart.forest.splitting import ALL, SplitHalf
 from headstart.forest.tree import LEAF, Floats, Integers
 from headstart.kernels.compile import kernel

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstart.forest.binning import bin_columns, quantile_edges
-from headstart.forest.choosing import Trial
 from headstart.forest.growing import Block, grow_block
 from headstart.forest.histograms import BinRoom
 from headstart.forest.leaves import leaf_means
@@ -18,6 +17,7 @@ from headstart.forest.options import ForestOptions
 from headstart.forest.presorting import MOST_SORTED, SortRoom
 from headstart.forest.regularity import EstimateHalf
 from headstart.forest.sampling import Limits, Rows
+from headstart.forest.split_search import Trial
 from headstart.forest.splitting import SplitHalf
 from headstart.forest.tree import NODE, Floats, ForestArrays, Integers
 from headstart.kernels.compile import compiled

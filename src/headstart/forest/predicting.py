@@ -52,9 +52,7 @@ def predict_rows(arrays: ForestArrays, contexts: Floats, start: int, stop: int, 
 
 
 @kernel
-def spread_rows(
-    arrays: ForestArrays, contexts: Floats, start: int, stop: int, group_size: int, out: Floats
-) -> None:
+def spread_rows(arrays: ForestArrays, contexts: Floats, start: int, stop: int, group_size: int, out: Floats) -> None:
     """Write into out[:, start:stop] (3, n, K) the groups that speak, their variance, and that within them.
 
     A group speaks for an action if all its trees do. Groups are summed about the first one that speaks.

@@ -14,7 +14,6 @@ def copy_into(out: Any, values: Any) -> None:
         out[i] = values[i]
 
 
-
 @kernel
 def largest(values: Any) -> float:
     """The largest of at least one value."""

@@ -93,9 +93,7 @@ class Entry:
 
     def __call__(self, *arguments: Any) -> Any:
         if self._point is None:
-            self._point = entry(
-                self._function, *arguments, allocates=self._allocates, keeps_gil=self._keeps_gil
-            )
+            self._point = entry(self._function, *arguments, allocates=self._allocates, keeps_gil=self._keeps_gil)
         return self._point(*arguments)
 
     def __reduce__(self) -> tuple[Any, ...]:  # machine code is not copied or pickled: it is bound again

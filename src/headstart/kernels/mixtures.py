@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from headstart.kernels.best import N_NODES, NODES, add_panel, integrate_panel
+from headstart.kernels.choice import N_NODES, NODES, add_panel, integrate_panel
 from headstart.kernels.compile import kernel
 
 Floats = NDArray[np.float64]

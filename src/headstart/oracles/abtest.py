@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from headstart.checks import check_n_actions, check_number
 from headstart.kernels import implements, play, probabilities, update
 from headstart.kernels.arrays import total
-from headstart.kernels.best import best_available, count_available, draw_available
+from headstart.kernels.choice import best_available, count_available, draw_available
 from headstart.kernels.random import draw_uniform
 from headstart.kernels.tally import new_tally, update_tally
 from headstart.oracles.compiled import CompiledOracle

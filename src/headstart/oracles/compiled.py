@@ -111,9 +111,7 @@ class CompiledOracle:
             self._absorb = kernels.entry(_absorb, self._state, seen, index, number, around, allocates=False)
         self._absorb(self._state, seen, index, number, around)
 
-    def probabilities(
-        self, context: ArrayLike | None = None, available: Available = None
-    ) -> NDArray[np.float64]:
+    def probabilities(self, context: ArrayLike | None = None, available: Available = None) -> NDArray[np.float64]:
         """The exact chance of each action in `play`, 0 for those not available."""
         seen = check_context(context, self._n_seen) if self._n_seen else NO_CONTEXT
         mask = self._all if available is None else check_available(available, self.n_actions)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from headstart.checks import check_n_actions, check_number, check_outcome_in
 from headstart.kernels import absorb, implements, kernel, play, probabilities, update
-from headstart.kernels.best import BETA, probability_of_best
+from headstart.kernels.choice import BETA, probability_of_best
 from headstart.kernels.random import draw_beta, draw_uniform
 from headstart.kernels.tally import age_tally, new_tally, update_tally
 from headstart.oracles.compiled import CompiledOracle, Readings

@@ -11,7 +11,7 @@ from headstart.checks import check_n_actions, check_number
 from headstart.errors import OptionError
 from headstart.kernels import implements, kernel, play, probabilities, take_action, update
 from headstart.kernels.arrays import total
-from headstart.kernels.best import count_available, draw_available, greedy_available
+from headstart.kernels.choice import count_available, draw_available, greedy_available
 from headstart.kernels.random import draw_uniform
 from headstart.kernels.tally import new_tally, take_tally, update_tally
 from headstart.oracles.compiled import CompiledOracle

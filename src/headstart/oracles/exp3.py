@@ -12,7 +12,7 @@ from headstart.checks import check_n_actions, check_number, check_outcome_in
 from headstart.errors import OptionError
 from headstart.kernels import implements, kernel, play, probabilities, update
 from headstart.kernels.arrays import largest
-from headstart.kernels.best import count_available
+from headstart.kernels.choice import count_available
 from headstart.kernels.random import draw_category
 from headstart.kernels.tally import new_tally, update_tally
 from headstart.oracles.compiled import CompiledOracle

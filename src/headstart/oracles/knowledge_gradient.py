@@ -9,15 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from headstart.checks import check_action, check_n_actions, check_number, check_whole
+from headstart.estimates.summary import Summary
 from headstart.kernels import absorb, implements, kernel, play, probabilities, update, withdraw
 from headstart.kernels.arrays import total
 from headstart.kernels.beliefs import refresh, take_log_back
-from headstart.kernels.best import draw_available
+from headstart.kernels.choice import draw_available
 from headstart.kernels.moments import absorb_moments, update_moments
 from headstart.kernels.random import draw_uniform
 from headstart.kernels.worth import mean_of, worth_of
 from headstart.oracles.compiled import CompiledOracle
-from headstart.oracles.logged_prior import (
+from headstart.priors.logged import (
     LOGGED,
     TrustReadings,
     check_trust,
@@ -25,7 +26,6 @@ from headstart.oracles.logged_prior import (
     read_belief,
 )
 from headstart.randomness import RNG, as_words
-from headstart.summary import Summary
 
 Floats = NDArray[np.float64]
 

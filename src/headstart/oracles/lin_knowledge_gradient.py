@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from headstart.checks import check_action, check_whole
 from headstart.errors import ContextError
-from headstart.features import disjoint
+from headstart.estimates.features import disjoint
 from headstart.kernels import implements, kernel, play, probabilities, update, withdraw
-from headstart.kernels.best import best_available, draw_available
-from headstart.kernels.linear import (
+from headstart.kernels.choice import best_available, draw_available
+from headstart.kernels.random import draw_uniform
+from headstart.kernels.ridge import (
     GAIN,
     N_SCRATCH,
     PHI,
@@ -24,14 +25,13 @@ from headstart.kernels.linear import (
     padded,
     whiten,
 )
-from headstart.kernels.random import draw_uniform
 from headstart.kernels.tally import new_tally, update_tally
 from headstart.kernels.worth import gain_above
-from headstart.oracles.interactions import BOUND, Interactions, no_interactions
 from headstart.oracles.knowledge_gradient import HORIZON
 from headstart.oracles.linear import LinearOracle
-from headstart.oracles.linear_models import LOGGED, LinearModels, check_models, find_roots, models_of_rows
-from headstart.oracles.logged_prior import check_trust
+from headstart.priors.interactions import BOUND, Interactions, no_interactions
+from headstart.priors.linear import LOGGED, LinearModels, check_models, find_roots, models_of_rows
+from headstart.priors.logged import check_trust
 from headstart.randomness import RNG, as_words
 
 Floats = NDArray[np.float64]

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from headstart import kernels
 from headstart.checks import Available, check_action, check_available, check_context, check_outcome
 from headstart.errors import ContextError
-from headstart.features import FeatureFunction, Features
-from headstart.kernels.linear import N_SCRATCH, is_finite, new_factors, padded
+from headstart.estimates.features import FeatureFunction, Features
+from headstart.kernels.ridge import N_SCRATCH, is_finite, new_factors, padded
 from headstart.kernels.tally import new_tally
 from headstart.oracles.compiled import CompiledOracle
 
@@ -98,9 +98,7 @@ class LinearOracle(CompiledOracle):
         if not self._update(self._state, seen, index, number):
             check_context(context, self._n_seen)
 
-    def probabilities(
-        self, context: ArrayLike | None = None, available: Available = None
-    ) -> NDArray[np.float64]:
+    def probabilities(self, context: ArrayLike | None = None, available: Available = None) -> NDArray[np.float64]:
         """The chance of each action in `play`, 0 for those not available."""
         if self._function is not None:
             mask = self._all if available is None else check_available(available, self.n_actions)

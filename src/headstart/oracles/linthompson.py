@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstart.checks import check_number
-from headstart.features import Features, check_features
+from headstart.estimates.features import Features, check_features
 from headstart.kernels import implements, play, probabilities, update
-from headstart.kernels.best import NORMAL, best_available, count_available, probability_of_best
+from headstart.kernels.choice import NORMAL, best_available, count_available, probability_of_best
 from headstart.kernels.joint import joint_probability_of_best
-from headstart.kernels.linear import (
+from headstart.kernels.random import draw_normal
+from headstart.kernels.ridge import (
     GAIN,
     PHI,
     WHITENED,
@@ -23,7 +24,6 @@ from headstart.kernels.linear import (
     learn_and_count,
     whiten,
 )
-from headstart.kernels.random import draw_normal
 from headstart.oracles.linear import LinearOracle, new_linear
 from headstart.randomness import RNG, as_words
 

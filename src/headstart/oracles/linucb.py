@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from headstart.checks import check_number
-from headstart.features import Features, check_features
+from headstart.estimates.features import Features, check_features
 from headstart.kernels import implements, play, probabilities, update
-from headstart.kernels.linear import PHI, WHITENED, dot, fill_features, learn_and_count, whiten
+from headstart.kernels.ridge import PHI, WHITENED, dot, fill_features, learn_and_count, whiten
 from headstart.oracles.linear import LinearOracle, new_linear
 
 

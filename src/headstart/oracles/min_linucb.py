@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from headstart.checks import check_number
 from headstart.errors import OptionError
-from headstart.features import Features, check_features
+from headstart.estimates.features import Features, check_features
 from headstart.kernels import implements, kernel, play, probabilities, update
 from headstart.kernels.arrays import total
-from headstart.kernels.linear import PHI, WHITENED, dot, factors_of, fill_features, learn, learn_and_count, whiten
+from headstart.kernels.ridge import PHI, WHITENED, dot, factors_of, fill_features, learn, learn_and_count, whiten
 from headstart.kernels.tally import least_played
 from headstart.oracles.linear import LinearOracle, new_linear
 

@@ -10,14 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from headstart.checks import check_action, check_n_actions, check_number
 from headstart.errors import OptionError
+from headstart.estimates.summary import Summary
 from headstart.kernels import implements, kernel, play, probabilities, update, withdraw
 from headstart.kernels.arrays import total
 from headstart.kernels.moments import new_moments, update_moments
 from headstart.kernels.tally import least_played
 from headstart.kernels.widths import normal_width, worst_width
 from headstart.oracles.compiled import CompiledOracle, Readings
-from headstart.oracles.logged_prior import check_known
-from headstart.summary import Summary
+from headstart.priors.logged import check_known
 
 Floats = NDArray[np.float64]
 

@@ -9,14 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from headstart.checks import check_action, check_n_actions
+from headstart.estimates.summary import Summary
 from headstart.kernels import absorb, implements, kernel, play, probabilities, update, withdraw
 from headstart.kernels.beliefs import refresh, take_log_back
-from headstart.kernels.best import draw_available
+from headstart.kernels.choice import draw_available
 from headstart.kernels.mixtures import Mixtures, probability_of_best_mixture
 from headstart.kernels.moments import absorb_moments, pooled_variance, update_moments
 from headstart.kernels.random import draw_student, draw_uniform
 from headstart.oracles.compiled import CompiledOracle
-from headstart.oracles.logged_prior import (
+from headstart.priors.logged import (
     LOGGED,
     RIVAL,
     RIVAL_SHARE,
@@ -27,7 +28,6 @@ from headstart.oracles.logged_prior import (
     read_belief,
 )
 from headstart.randomness import RNG, as_words
-from headstart.summary import Summary
 
 Floats = NDArray[np.float64]
 

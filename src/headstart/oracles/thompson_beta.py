@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from headstart.checks import check_n_actions, check_outcome_in
 from headstart.kernels import implements, play, probabilities, take_action, update
-from headstart.kernels.best import BETA, probability_of_best
+from headstart.kernels.choice import BETA, probability_of_best
 from headstart.kernels.random import draw_beta, draw_uniform
 from headstart.kernels.tally import new_tally, take_tally, update_tally
 from headstart.oracles.compiled import CompiledOracle, Readings

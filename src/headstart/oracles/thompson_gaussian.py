@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from headstart.checks import check_n_actions, check_number
 from headstart.kernels import implements, play, probabilities, take_action, update
-from headstart.kernels.best import NORMAL, probability_of_best
+from headstart.kernels.choice import NORMAL, probability_of_best
 from headstart.kernels.random import draw_normal
 from headstart.kernels.tally import new_tally, take_tally, update_tally
 from headstart.oracles.compiled import CompiledOracle, Readings

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from headstart.checks import check_n_actions, check_number, check_whole
 from headstart.kernels import absorb, implements, kernel, play, probabilities, take_action, update
-from headstart.kernels.best import draw_available
+from headstart.kernels.choice import draw_available
 from headstart.kernels.mixtures import Mixtures, probability_of_best_mixture
 from headstart.kernels.moments import absorb_moments, new_moments, pooled_variance, take_moments, update_moments
 from headstart.kernels.random import draw_student, draw_uniform

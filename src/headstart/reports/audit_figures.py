@@ -8,7 +8,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
-from headstart.audit import Audit
+from headstart.judgement.audit.audit import Audit
 from headstart.reports.audit_words import number
 
 # Okabe and Ito's palette.
@@ -124,9 +124,7 @@ def _draw_sizes(audit: Audit) -> str | None:
 
 def _draw_overlap(audit: Audit) -> str | None:
     """Histograms of the propensity of the action taken, orange where it is below 0.05."""
-    known = sorted(
-        zip(audit.overlap.actions, audit.actions.actions, strict=True), key=lambda pair: -pair[1].rows
-    )
+    known = sorted(zip(audit.overlap.actions, audit.actions.actions, strict=True), key=lambda pair: -pair[1].rows)
     known = [pair for pair in known if pair[1].rows][:12]
     edges = audit.overlap.edges
     n_columns = 1 if len(known) == 1 else 2

@@ -6,8 +6,8 @@ import base64
 import html
 from pathlib import Path
 
-from headstart.audit import Audit
-from headstart.audit.rules import RULES
+from headstart.judgement.audit.audit import Audit
+from headstart.judgement.audit.rules import RULES
 from headstart.reports.audit_figures import draw_figures
 from headstart.reports.audit_words import Section, describe_log, numeric_columns, write_sections
 

@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.panel import Panel
 from rich.table import Table
 
-from headstart.audit import Audit
+from headstart.judgement.audit.audit import Audit
 from headstart.reports.audit_words import Section, describe_log, numeric_columns, write_sections
 
 _COLOURS = {"stop": "red", "cap": "yellow", "note": "cyan", "fine": "green"}

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from headstart.audit import Audit
+from headstart.judgement.audit.audit import Audit
 
 NONE = "-"
 ORDER = {"stop": 0, "cap": 1, "note": 2, "fine": 3}

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from headstart.compare import COLD, NAIVE, Comparison
+from headstart.judgement.compare.comparison import Comparison
+from headstart.judgement.compare.policies import COLD, NAIVE
 
 # Okabe and Ito's palette, dark ones first; a line style says the same as the colour.
 _COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#882255", "#117733"]

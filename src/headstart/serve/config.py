@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from headstart.checks import check_number
-from headstart.encoding import Encoding
 from headstart.errors import OptionError
-from headstart.log import Log
+from headstart.logs.encoding import Encoding
+from headstart.logs.log import Log
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _TOP = ("store", "experiments", "server", "keys")
@@ -201,7 +201,7 @@ def _read_contexts(at: str, table: Any) -> dict[str, Any]:
             continue
         is_list = isinstance(kind, Sequence) and not isinstance(kind, str) and len(kind) > 0
         if not is_list or not all(isinstance(category, str | int | bool) for category in kind):
-            raise OptionError(f"{at}.{column} must be \"number\" or a list of categories, got {kind!r}")
+            raise OptionError(f'{at}.{column} must be "number" or a list of categories, got {kind!r}')
         if len({str(category) for category in kind}) < len(kind):
             raise OptionError(f"{at}.{column} must have different categories, got {list(kind)}")
         contexts[column] = tuple(kind)

@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from headstart.experiments import intro
 from headstart.experiments.demo import example_log
-from headstart.log import Log
-from headstart.serve.app import App
+from headstart.experiments.paper import intro
+from headstart.logs.log import Log
 from headstart.serve.client import Client
 from headstart.serve.config import load_config
-from headstart.serve.engine import Engine
-from headstart.serve.running import make_server
+from headstart.serve.engine.engine import Engine
+from headstart.serve.http.app import App
+from headstart.serve.http.server import make_server
 
 _BATCH = 20  # users per request: a page that fills while one looks at it
 

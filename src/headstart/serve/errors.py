@@ -1,12 +1,12 @@
 """What the service raises on purpose, beside the library's own errors.
 
-    HeadstartError
-    └── ServiceError
-        ├── UnknownExperiment      no experiment of that name is declared
-        ├── ConflictError          the event id belongs to another decision: nothing was recorded
-        ├── PolicyFailed           an oracle raised while it decided: nothing was recorded
-        ├── StoreUnavailable       the store cannot be written or read now: nothing was applied, try again
-        └── StoreCorrupt           the events contradict each other, or the state is not their fold
+HeadstartError
+└── ServiceError
+    ├── UnknownExperiment      no experiment of that name is declared
+    ├── ConflictError          the event id belongs to another decision: nothing was recorded
+    ├── PolicyFailed           an oracle raised while it decided: nothing was recorded
+    ├── StoreUnavailable       the store cannot be written or read now: nothing was applied, try again
+    └── StoreCorrupt           the events contradict each other, or the state is not their fold
 """
 
 from __future__ import annotations

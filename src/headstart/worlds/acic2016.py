@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstart.errors import OptionError
-from headstart.log import Log
+from headstart.logs.log import Log
 from headstart.randomness import as_words
 from headstart.worlds.drawn import DrawnWorld, TruePopulation, freeze
 from headstart.worlds.installed import installed_file, read_columns

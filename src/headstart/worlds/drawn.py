@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from headstart import kernels
 from headstart.checks import check_action
 from headstart.kernels import Entry
-from headstart.log import Log
+from headstart.logs.log import Log
 
 
 def _draw_user(state: Any, out: Any) -> None:

@@ -12,7 +12,7 @@ from headstart.checks import check_whole
 from headstart.errors import OptionError
 from headstart.kernels import draw_outcome, draw_user, expected_outcomes, implements
 from headstart.kernels.random import draw_uniform
-from headstart.log import Log
+from headstart.logs.log import Log
 from headstart.randomness import as_words
 from headstart.worlds.drawn import DrawnWorld, freeze
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstart.errors import MissingExtraError, OptionError
-from headstart.log import Log
+from headstart.logs.log import Log
 from headstart.worlds.drawn import DrawnWorld, freeze
 from headstart.worlds.installed import installed_file
 from headstart.worlds.trial import Trial

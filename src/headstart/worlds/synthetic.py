@@ -24,7 +24,7 @@ from headstart.kernels import (
 )
 from headstart.kernels.arrays import copy_into, total
 from headstart.kernels.random import draw_below, draw_category, draw_uniform
-from headstart.log import Log
+from headstart.logs.log import Log
 from headstart.randomness import as_words
 from headstart.worlds.drawn import DrawnWorld, freeze
 
@@ -197,9 +197,7 @@ class Synthetic:
     def __post_init__(self) -> None:
         width, rest = divmod(self._d, self.n_actions)
         if self.n_actions < 2 or rest or not width:
-            raise OptionError(
-                f"n_features must be a multiple of n_actions >= 2, got {self._d} and {self.n_actions}"
-            )
+            raise OptionError(f"n_features must be a multiple of n_actions >= 2, got {self._d} and {self.n_actions}")
         if self.outcome not in _KINDS:
             raise OptionError(f"outcome must be one of {', '.join(_KINDS)}, got {self.outcome!r}")
         if not 0 <= self.n_hidden < self._d:

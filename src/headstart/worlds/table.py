@@ -18,7 +18,7 @@ from headstart.kernels import (
 )
 from headstart.kernels.arrays import copy_into
 from headstart.kernels.random import draw_below
-from headstart.log import Log
+from headstart.logs.log import Log
 from headstart.randomness import as_words
 from headstart.worlds.drawn import DrawnWorld, TruePopulation
 
@@ -111,9 +111,7 @@ class PotentialOutcomes:
         rows = rng.integers(len(self._outcomes), size=self.n_log)
         policy = self._policy[rows]
         actions = (rng.random((self.n_log, 1)) >= np.cumsum(policy, axis=1)[:, :-1]).sum(axis=1)
-        log = Log(
-            actions, self._outcomes[rows, actions], self._contexts[rows], policy, n_actions=self.n_actions
-        )
+        log = Log(actions, self._outcomes[rows, actions], self._contexts[rows], policy, n_actions=self.n_actions)
         state = TableState(
             self._outcomes,
             self._contexts,

@@ -19,7 +19,7 @@ from headstart.kernels import (
 )
 from headstart.kernels.arrays import copy_into
 from headstart.kernels.random import draw_below
-from headstart.log import Log
+from headstart.logs.log import Log
 from headstart.randomness import as_words
 from headstart.worlds.drawn import DrawnWorld, TruePopulation, freeze
 

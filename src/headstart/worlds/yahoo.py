@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstart.errors import LogError, OptionError
-from headstart.worlds.replay import Events
+from headstart.simulation.replay import Events
 
 N_FEATURES = 6
 WHERE = (

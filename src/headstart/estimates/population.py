@@ -1,0 +1,145 @@
+"""The right population: weights that make rows of a log stand for the users to come.
+
+A log's rows answer for the log's people. Where the users differ, each row is weighted by how much more common its
+like is among them. The weights here are calibrated: the closest ones to the given (in relative entropy) whose
+weighted column means are the population's (Hainmueller 2012, Deville and Sarndal 1992). They are the density ratio
+if its logarithm is linear in the contexts, and whatever it is, a mean of outcomes linear in the contexts comes out
+right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headstart.errors import ContextError
+from headstart.logs.log import Log
+
+Floats = NDArray[np.float64]
+
+RIDGE = 1e-4  # of standardised columns: the balance given up where no weights reach it
+_MAX_STEPS = 200
+_TOLERANCE = 1e-10
+
+
+def as_population(population: Any, log: Log) -> Floats:
+    """Contexts of the users to come as a matrix in the log's columns, (m, d).
+
+    A matrix with the log's encoded columns, a mapping or data frame with the log's own columns by name (others are
+    ignored), or a Log (or anything with `contexts`) of the same columns.
+    """
+    d = log.n_features
+    if isinstance(population, Mapping) or hasattr(population, "columns"):
+        matrix = _encode_named(population, log)
+    else:
+        given = getattr(population, "contexts", population)
+        names = getattr(population, "context_names", log.context_names)
+        if tuple(names) != tuple(log.context_names):
+            raise ContextError(f"population must have the log's columns {list(log.context_names)}, got {list(names)}")
+        try:
+            matrix = np.asarray(given, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ContextError(
+                f"population must be a matrix of {d} numbers a row, a data frame or a Log, got {type(given).__name__}"
+            ) from None
+        if matrix.ndim == 1 and d == 1:
+            matrix = matrix.reshape(-1, 1)
+    if matrix.ndim != 2 or matrix.shape[1] != d:
+        raise ContextError(f"population must have the log's {d} context columns, got shape {matrix.shape}")
+    if len(matrix) == 0:
+        raise ContextError("population must have at least one row, got none")
+    finite = np.isfinite(matrix)
+    if not finite.all():
+        row, column = (int(i) for i in np.argwhere(~finite)[0])
+        name = log.context_names[column]
+        raise ContextError(f"population in row {row}, column {name!r} must be finite, got {matrix[row, column]}")
+    return matrix
+
+
+def _encode_named(population: Any, log: Log) -> Floats:
+    encoding = log.encoding
+    given = [str(name) for name in getattr(population, "columns", population)]
+    missing = [name for name in encoding.columns if name not in given]
+    if missing:
+        raise ContextError(f"population lacks the context column {missing[0]!r}; it has: {', '.join(given)}")
+    parts: list[Floats] = []
+    for column in encoding.columns:
+        values = np.asarray(population[column])
+        if column not in encoding.categories:
+            try:
+                parts.append(values.astype(np.float64).reshape(-1, 1))
+            except (TypeError, ValueError):
+                raise ContextError(f"population column {column!r} must be numbers") from None
+            continue
+        known = encoding.categories[column]
+        is_known = np.stack([values == category for category in known], axis=1)
+        strange = ~is_known.any(axis=1)
+        if strange.any():
+            row = int(np.argmax(strange))
+            raise ContextError(
+                f"population column {column!r} in row {row} has the category {values.tolist()[row]!r}, which the log "
+                f"never shows: it cannot answer for such users; known: {known}"
+            )
+        parts.append(is_known.astype(np.float64))
+    return np.hstack(parts) if parts else np.empty((len(np.asarray(population[given[0]])), 0))
+
+
+def balancing_weights(contexts: Floats, target: Floats, ridge: float, base: Floats | None = None) -> Floats:
+    """Weights that sum to 1, w_i proportional to base_i exp(l' x_i), with weighted mean `target`.
+
+    Newton on the dual, log sum base_i exp(l'(x_i - target)) + ridge/2 |l|^2; the ridge keeps l finite when the target
+    lies outside what the rows can reach, and then the balance is as good as the ridge allows. `base` is 1 by default.
+    """
+    centred = contexts - target
+    offsets = np.zeros(len(contexts)) if base is None else np.log(base)
+    multipliers = np.zeros(contexts.shape[1])
+    value, weights = _dual(centred, offsets, multipliers, ridge)
+    for _ in range(_MAX_STEPS):
+        mean = weights @ centred
+        gradient = mean + ridge * multipliers
+        if np.abs(gradient).max(initial=0.0) < _TOLERANCE:
+            break
+        spread = centred - mean
+        hessian = (spread * weights[:, None]).T @ spread + ridge * np.eye(multipliers.size)
+        step = np.linalg.solve(hessian, gradient)
+        scale, descent = 1.0, float(gradient @ step)
+        while scale > 1e-12:
+            trial, trial_weights = _dual(centred, offsets, multipliers - scale * step, ridge)
+            if trial <= value - 1e-4 * scale * descent:
+                break
+            scale *= 0.5
+        else:
+            break  # no descent left in floating point: this is the minimum
+        multipliers, value, weights = multipliers - scale * step, trial, trial_weights
+    return weights
+
+
+def _dual(centred: Floats, offsets: Floats, multipliers: Floats, ridge: float) -> tuple[float, Floats]:
+    scores = centred @ multipliers + offsets
+    top = scores.max()
+    raw = np.exp(scores - top)
+    total = raw.sum()
+    return float(top + np.log(total) + 0.5 * ridge * (multipliers @ multipliers)), raw / total
+
+
+def standardise(contexts: Floats, *others: Floats) -> tuple[Floats, ...]:
+    """The columns that move, centred and scaled by the first matrix's mean and spread, in every matrix."""
+    centre, spread = contexts.mean(axis=0), contexts.std(axis=0)
+    # A column of one value may come out of the mean with a spread of rounding errors.
+    moving = spread > 1e-12 * np.maximum(np.abs(centre), 1e-300)
+    return tuple((matrix[:, moving] - centre[moving]) / spread[moving] for matrix in (contexts, *others))
+
+
+def population_weights(log: Log, population: Any, ridge: float = RIDGE) -> Floats:
+    """A weight per row of the log, with mean 1, that makes its contexts' means the population's, (n,).
+
+    How far the weights are from equal says how different the two are: (sum w)^2 / sum w^2 rows of the population
+    would know as much (Kish 1965). Multiply them with 1/p for a mean per action.
+    """
+    contexts, users = standardise(log.contexts, as_population(population, log))
+    if contexts.shape[1] == 0:
+        return np.ones(len(log))
+    return balancing_weights(contexts, users.mean(axis=0), ridge) * len(log)

@@ -1,0 +1,12 @@
+"""Known relatives, by name, to compare with: other ways from a log to an online policy.
+
+MinUCB is the fifth; as an oracle it stands with the oracles.
+"""
+
+from headstart.experiments.relatives.arrow_cb import ARRoWCB
+from headstart.experiments.relatives.artificial_replay import artificial_replay
+from headstart.experiments.relatives.estimate_then_commit import EstimateThenCommit
+from headstart.experiments.relatives.historical_ucb import historical_ucb
+from headstart.oracles.min_ucb import MinUCB
+
+__all__ = ["ARRoWCB", "EstimateThenCommit", "MinUCB", "artificial_replay", "historical_ucb"]

@@ -1,0 +1,52 @@
+"""Estimate, then commit: the action with the best estimated mean, for everybody and for good."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headstart.checks import check_n_actions
+from headstart.errors import OptionError
+from headstart.estimates.summary import Summary
+from headstart.kernels import implements, play, probabilities, update
+from headstart.kernels.choice import best_available
+from headstart.kernels.tally import new_tally, update_tally
+from headstart.oracles.compiled import CompiledOracle
+
+
+class EstimateThenCommitState(NamedTuple):
+    counts: NDArray[np.float64]  # (K,) users, for `readings` alone
+    sums: NDArray[np.float64]  # (K,)
+    means: NDArray[np.float64]  # (K,)
+    estimates: NDArray[np.float64]  # (K,) the log's; minus infinity for an action it never shows
+
+
+@implements(play, EstimateThenCommitState)
+def _play(state: Any, context: Any, available: Any) -> Any:
+    return best_available(state.estimates, available)
+
+
+@implements(probabilities, EstimateThenCommitState)
+def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
+    out[:] = 0.0
+    out[play(state, context, available)] = 1.0
+
+
+implements(update, EstimateThenCommitState)(update_tally)
+
+
+class EstimateThenCommit(CompiledOracle):
+    """Plays the largest of the log's means; users are counted and never change it. Ties go to the lowest index.
+
+    What most people do with a causal estimate. An action that the log never shows is played only when nothing else is
+    available. With an evaluator's own answers instead of its summary it is `OfflineOnly(Greedy(K), evaluator)`.
+    """
+
+    def __init__(self, summary: Summary) -> None:
+        if not isinstance(summary, Summary):
+            raise OptionError(f"summary must be a Summary (evaluator.summary()), got {type(summary).__name__}")
+        n = check_n_actions(summary.n_actions)
+        estimates = np.where(np.isnan(summary.means), -np.inf, summary.means)
+        super().__init__(n, EstimateThenCommitState(*new_tally(n), estimates))

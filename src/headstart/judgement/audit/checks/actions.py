@@ -1,0 +1,130 @@
+"""Per action: rows, raw and weighted mean with an interval, and the virtual plays that the rows buy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headstart.logs.sums import ActionSums
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ActionFinding:
+    """What the log knows of one action. Means are NaN for an action that the log never shows."""
+
+    name: Hashable
+    rows: int
+    raw_mean: float
+    mean: float  # sum(w y) / sum(w), w = 1/p: Hajek's
+    standard_error: float
+    low: float
+    high: float
+    variance: float  # of one outcome, weighted
+    effective_size: float  # (sum w)^2 / sum w^2, Kish's
+    virtual_plays: int
+    heaviest_share: float  # of the sum of weights, by one row
+
+
+@dataclass(frozen=True)
+class ActionsFinding:
+    """All actions, and the two that the decision is between."""
+
+    level: float
+    is_binary: bool  # every outcome is 0 or 1
+    actions: tuple[ActionFinding, ...]
+    best: int | None  # by weighted mean
+    second: int | None  # None when fewer than two actions have rows
+    lead: float  # weighted mean of the best minus that of the second
+    lead_error: float
+    lead_low: float
+    lead_high: float
+
+    @property
+    def is_lead_clear(self) -> bool:
+        """Whether the interval of the lead is above 0."""
+        return self.lead_low > 0.0
+
+
+def describe_actions(sums: ActionSums, names: tuple[Hashable, ...], level: float) -> ActionsFinding:
+    """Every number from sums, so that rows and tables of any size give the same."""
+    from scipy.special import stdtrit
+
+    is_binary = _is_binary(sums)
+    sizes = _effective_sizes(sums)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        raw, means = sums.y / sums.n, sums.wy / sums.w
+        squares = np.maximum(0.0, sums.wwyy - 2.0 * means * sums.wwy + means**2 * sums.ww)
+        # The factor is the usual n / (n - 1): with equal weights this is the standard error of a mean.
+        errors = np.where(sizes > 1.0, np.sqrt(squares * sizes / np.maximum(sizes - 1.0, 1e-9)) / sums.w, np.inf)
+        variances = np.maximum(0.0, sums.wyy / sums.w - means**2)
+        heaviest = 1.0 / (sums.rarest * sums.w)
+    quantiles = stdtrit(np.maximum(sizes - 1.0, 1.0), 0.5 + level / 2.0)
+    if is_binary:
+        low, high = _wilson(means, errors, sizes, quantiles)
+    else:
+        low, high = means - quantiles * errors, means + quantiles * errors
+    actions = tuple(
+        ActionFinding(
+            name=names[a],
+            rows=int(sums.n[a]),
+            raw_mean=float(raw[a]),
+            mean=float(means[a]),
+            standard_error=float(errors[a]),
+            low=float(low[a]),
+            high=float(high[a]),
+            variance=float(variances[a]),
+            effective_size=float(sizes[a]),
+            virtual_plays=math.floor(sizes[a]),
+            heaviest_share=float(heaviest[a]),
+        )
+        for a in range(len(names))
+    )
+    return ActionsFinding(level, is_binary, actions, *_lead(means, errors, sizes, level))
+
+
+def _effective_sizes(sums: ActionSums) -> Floats:
+    sizes = np.divide(sums.w**2, sums.ww, out=np.zeros_like(sums.w), where=sums.ww > 0.0)
+    whole = np.rint(sizes)  # equal weights give a whole number, which rounding must not push below itself
+    return np.where(np.abs(sizes - whole) <= 1e-9 * sizes, whole, sizes)
+
+
+def _is_binary(sums: ActionSums) -> bool:
+    """Outcomes in [0, 1] are all 0 or 1 exactly if their squares have the same sum."""
+    is_inside = np.nanmin(sums.lowest) >= 0.0 and np.nanmax(sums.highest) <= 1.0
+    return bool(is_inside and np.allclose(sums.y, sums.yy, rtol=1e-12, atol=0.0))
+
+
+def _wilson(means: Floats, errors: Floats, sizes: Floats, quantiles: Floats) -> tuple[Floats, Floats]:
+    """Wilson's interval with the sample size that the weighted standard error is worth (Dean and Pagano 2015).
+
+    An action without a single success has an interval, where mean +- t s.e. would be a point.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        worth = means * (1.0 - means) / errors**2
+    n = np.where(np.isfinite(worth) & (worth > 0.0), worth, np.maximum(sizes, 1e-9))
+    q = quantiles**2 / n
+    centre = (means + q / 2.0) / (1.0 + q)
+    half = np.sqrt(q * means * (1.0 - means) + q**2 / 4.0) / (1.0 + q)
+    return np.maximum(0.0, centre - half), np.minimum(1.0, centre + half)
+
+
+def _lead(
+    means: Floats, errors: Floats, sizes: Floats, level: float
+) -> tuple[int | None, int | None, float, float, float, float]:
+    """The best two, and the difference of their means: rows of two actions are different rows, so errors add."""
+    from scipy.special import stdtrit
+
+    ranked = [int(a) for a in np.argsort(-np.where(np.isnan(means), -np.inf, means), kind="stable")]
+    ranked = [a for a in ranked if not math.isnan(means[a])]
+    if len(ranked) < 2:
+        return (ranked[0] if ranked else None), None, math.nan, math.nan, math.nan, math.nan
+    best, second = ranked[:2]
+    lead, error = float(means[best] - means[second]), float(np.hypot(errors[best], errors[second]))
+    half = float(stdtrit(max(1.0, min(sizes[best], sizes[second]) - 1.0), 0.5 + level / 2.0)) * error
+    return best, second, lead, error, lead - half, lead + half

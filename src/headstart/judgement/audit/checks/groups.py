@@ -1,0 +1,128 @@
+"""Groups of like users: leaves of a tree grown on one half of the rows, looked at on the other.
+
+A tree finds the groups that the logging policy treated differently, whatever the shape of the policy, and says in
+words who they are. Grown on other rows than it is judged on, it cannot flatter itself (honesty).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headstart.logs.log import Log
+
+_MOST_LEAVES = 16
+_FEWEST_ROWS = 50  # of the growing half in a leaf
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """One half's rows, and the group each belongs to."""
+
+    log: Log  # the half that is looked at
+    labels: NDArray[np.int64]  # (rows,) of that half
+    grown_rates: NDArray[np.float64]  # (groups, targets) shares in the half that the tree was grown on
+    grown_rows: NDArray[np.int64]  # (groups,) its rows there
+    tree: Any  # None where there are no contexts: everybody is one group
+
+    @property
+    def n_groups(self) -> int:
+        return len(self.grown_rates)
+
+    def describe(self, groups: Sequence[int]) -> str:
+        """Who these groups are, in words: 'age > 30.5 and city is Paris'; the largest parts, joined by 'or'."""
+        if self.tree is None or len(set(groups)) == self.n_groups:
+            return "all users"
+        parts = _whole_branches(self.tree, set(groups))
+        sizes = {node: self.tree.tree_.n_node_samples[node] for node, _ in parts}
+        parts.sort(key=lambda part: -sizes[part[0]])
+        texts = [_words(conditions, self.log) for _, conditions in parts[:2]]
+        more = f" (and {len(parts) - 2} smaller groups)" if len(parts) > 2 else ""
+        return "; or ".join(texts) + more
+
+
+def split_halves(log: Log, seed: int) -> tuple[Log, Log]:
+    """Two random halves of the rows; a log of one row is both."""
+    order = np.random.default_rng([seed, 1]).permutation(len(log))
+    middle = len(log) // 2
+    if middle == 0:
+        return log, log
+    return log.take(np.sort(order[:middle])), log.take(np.sort(order[middle:]))
+
+
+def grow_groups(grown: Log, looked: Log, action: int | None = None) -> Groups:
+    """The groups in which the chance of the actions differs most; of one action against the rest if it is named."""
+    targets = grown.actions if action is None else (grown.actions == action).astype(np.int64)
+    n_targets = grown.n_actions if action is None else 2
+    if grown.n_features == 0 or np.unique(targets).size < 2:
+        shares = np.bincount(targets, minlength=n_targets) / len(grown)
+        return Groups(looked, np.zeros(len(looked), np.int64), shares[None, :], np.array([len(grown)]), None)
+    from sklearn.tree import DecisionTreeClassifier
+
+    tree = DecisionTreeClassifier(
+        max_leaf_nodes=_MOST_LEAVES,
+        min_samples_leaf=min(max(_FEWEST_ROWS, len(grown) // (2 * _MOST_LEAVES)), max(1, len(grown) // 2)),
+        min_impurity_decrease=1e-4,
+        random_state=0,
+    ).fit(grown.contexts, targets)
+    leaves = np.flatnonzero(tree.tree_.children_left < 0)
+    place = np.full(tree.tree_.node_count, -1)
+    place[leaves] = np.arange(leaves.size)
+    rates = np.zeros((leaves.size, n_targets))
+    rates[:, tree.classes_] = tree.tree_.value[leaves, 0] / tree.tree_.value[leaves, 0].sum(axis=1, keepdims=True)
+    rows = tree.tree_.n_node_samples[leaves].astype(np.int64)
+    return Groups(looked, place[tree.apply(looked.contexts)], rates, rows, tree)
+
+
+Condition = tuple[int, float, bool]  # column, threshold, is above
+
+
+def _whole_branches(tree: Any, groups: set[int]) -> list[tuple[int, list[Condition]]]:
+    """The topmost nodes of which every leaf is in the set, with the way to them."""
+    t = tree.tree_
+    leaves = np.flatnonzero(t.children_left < 0)
+    chosen = {int(leaves[g]) for g in groups}
+    found: list[tuple[int, list[Condition]]] = []
+
+    def is_whole(node: int) -> bool:
+        left, right = int(t.children_left[node]), int(t.children_right[node])
+        return node in chosen if left < 0 else is_whole(left) and is_whole(right)
+
+    def walk(node: int, way: list[Condition]) -> None:
+        if is_whole(node):
+            found.append((node, way))
+        elif t.children_left[node] >= 0:
+            column, threshold = int(t.feature[node]), float(t.threshold[node])
+            walk(int(t.children_left[node]), [*way, (column, threshold, False)])
+            walk(int(t.children_right[node]), [*way, (column, threshold, True)])
+
+    walk(0, [])
+    return found
+
+
+def _words(conditions: list[Condition], log: Log) -> str:
+    """The tightest bounds per column; a 0/1 column of a category is said as such."""
+    lows: dict[int, float] = {}
+    highs: dict[int, float] = {}
+    for column, threshold, is_above in conditions:
+        if is_above:
+            lows[column] = max(threshold, lows.get(column, -np.inf))
+        else:
+            highs[column] = min(threshold, highs.get(column, np.inf))
+    texts = []
+    for column in dict.fromkeys(column for column, _, _ in conditions):
+        name = log.context_names[column]
+        original, _, category = name.partition("=")
+        if category and original in log.encoding.categories:
+            texts.append(f"{original} is {'' if column in lows else 'not '}{category}")
+        elif column in lows and column in highs:
+            texts.append(f"{lows[column]:.4g} < {name} <= {highs[column]:.4g}")
+        elif column in lows:
+            texts.append(f"{name} > {lows[column]:.4g}")
+        else:
+            texts.append(f"{name} <= {highs[column]:.4g}")
+    return " and ".join(texts)

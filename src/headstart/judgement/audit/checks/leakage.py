@@ -1,0 +1,117 @@
+"""Leakage: a context column that is the outcome, or was only known after it.
+
+A column known before the decision rarely settles the outcome. One that within every action's rows tells nearly all of
+it was most likely written down afterwards; adjusting for it, or deciding on it, would look splendid and be worthless.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headstart.logs.log import Log
+
+Floats = NDArray[np.float64]
+
+LEAK_R2, LEAK_AUC = 0.8, 0.95
+SUSPECT_R2, SUSPECT_AUC, SUSPECT_TIMES = 0.4, 0.85, 4.0
+_BINS = 100
+_FEWEST_ROWS = 50  # of an action
+
+
+@dataclass(frozen=True)
+class ColumnLeak:
+    """How much one encoded column tells of the outcome within the rows of each action."""
+
+    name: str
+    r2: float  # of the outcome's rank (of the outcome itself if binary) on the column in 100 bins, adjusted
+    auc: float  # of a binary outcome, the better direction; NaN otherwise
+    kind: str  # "leak", "suspect" or "none"
+
+
+@dataclass(frozen=True)
+class LeakageFinding:
+    columns: tuple[ColumnLeak, ...]  # most telling first
+    n_rows: int
+
+    def of_kind(self, kind: str) -> tuple[ColumnLeak, ...]:
+        return tuple(column for column in self.columns if column.kind == kind)
+
+
+def find_leaks(log: Log) -> LeakageFinding:
+    """The rule: a leak has R2 >= 0.8 or AUC >= 0.95; a suspect has R2 >= 0.4 or AUC >= 0.85 and an R2 four times
+    that of any other column."""
+    counts = np.bincount(log.actions, minlength=log.n_actions)
+    kept = counts[log.actions] >= _FEWEST_ROWS
+    if not kept.any() or log.n_features == 0:
+        return LeakageFinding((), int(kept.sum()))
+    actions, outcomes, contexts = log.actions[kept], log.outcomes[kept], log.contexts[kept]
+    is_binary = bool(np.isin(outcomes, (0.0, 1.0)).all())
+    target = outcomes if is_binary else _ranks_within(actions, outcomes)
+    measured = []
+    for j, name in enumerate(log.context_names):
+        bins = _bin(contexts[:, j])
+        auc = _auc(actions, outcomes, bins, log.n_actions) if is_binary else float("nan")
+        measured.append((name, _r2(actions, target, bins, log.n_actions), auc))
+    measured.sort(key=lambda row: (-row[1], row[0]))
+    found = []
+    for name, r2, auc in measured:
+        others = max((other for n, other, _ in measured if n.split("=")[0] != name.split("=")[0]), default=0.1)
+        if r2 >= LEAK_R2 or auc >= LEAK_AUC:
+            kind = "leak"
+        elif (r2 >= SUSPECT_R2 or auc >= SUSPECT_AUC) and r2 >= SUSPECT_TIMES * others:
+            kind = "suspect"
+        else:
+            kind = "none"
+        found.append(ColumnLeak(name, r2, auc, kind))
+    return LeakageFinding(tuple(found), int(kept.sum()))
+
+
+def _ranks_within(actions: NDArray[np.int64], outcomes: Floats) -> Floats:
+    ranks = np.empty(outcomes.size)
+    for a in np.unique(actions):
+        mine = actions == a
+        _, place, count = np.unique(outcomes[mine], return_inverse=True, return_counts=True)
+        ranks[mine] = (np.cumsum(count) - (count - 1) / 2.0)[place]  # ties share their middle rank
+    return ranks
+
+
+def _bin(column: Floats) -> NDArray[np.int64]:
+    values = np.unique(column)
+    if values.size > _BINS:
+        values = np.unique(np.quantile(column, np.arange(1, _BINS) / _BINS))
+        return np.searchsorted(values, column, side="right")
+    return np.searchsorted(values, column)
+
+
+def _r2(actions: NDArray[np.int64], target: Floats, bins: NDArray[np.int64], n_actions: int) -> float:
+    n_bins = int(bins.max()) + 1
+    within, groups = _squares_left(actions, target, n_actions)
+    left, cells = _squares_left(actions * n_bins + bins, target, n_actions * n_bins)
+    if within <= 0.0 or target.size <= cells:
+        return 0.0
+    return max(0.0, 1.0 - (left / (target.size - cells)) / (within / (target.size - groups)))
+
+
+def _squares_left(cells: NDArray[np.int64], target: Floats, n_cells: int) -> tuple[float, int]:
+    counts = np.bincount(cells, minlength=n_cells)
+    means = np.bincount(cells, target, n_cells) / np.maximum(counts, 1)
+    return float(np.sum((target - means[cells]) ** 2)), int((counts > 0).sum())
+
+
+def _auc(actions: NDArray[np.int64], outcomes: Floats, bins: NDArray[np.int64], n_actions: int) -> float:
+    """Mean over actions, by their rows, of P(column of a success > column of a failure), ties by half."""
+    n_bins = int(bins.max()) + 1
+    cells = actions * n_bins + bins
+    good = np.bincount(cells, outcomes, n_actions * n_bins).reshape(n_actions, n_bins)
+    bad = np.bincount(cells, 1.0 - outcomes, n_actions * n_bins).reshape(n_actions, n_bins)
+    pairs = good.sum(axis=1) * bad.sum(axis=1)
+    wins = np.sum(good * (np.cumsum(bad, axis=1) - bad / 2.0), axis=1)
+    usable = pairs > 0
+    if not usable.any():
+        return float("nan")
+    rows = (good + bad).sum(axis=1)[usable]
+    mean = float(np.average(wins[usable] / pairs[usable], weights=rows))
+    return max(mean, 1.0 - mean)

@@ -1,0 +1,104 @@
+"""Overlap: whether every user had a chance to see every action, and how small the chances were."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headstart.judgement.audit.checks.groups import grow_groups
+from headstart.logs.log import Log
+from headstart.logs.sums import ActionSums
+
+# A bin holds its lower edge. Fine where it hurts, and 0.01 and 0.05 are edges.
+EDGES = np.concatenate([[0.0, 0.001, 0.005, 0.01], np.round(np.arange(1, 41) * 0.025, 3)])
+_NEVER = 0.01  # a chance below this, and below a fifth of the action's share, is as good as none
+_MOST_TREES = 30
+
+
+@dataclass(frozen=True)
+class ActionOverlap:
+    """The chances of one action.
+
+    Shares of users are estimated from the action's own rows by weighting: a row with chance p stands for 1/p users.
+    """
+
+    name: object
+    counts: tuple[int, ...]  # rows per bin of the propensity of the action taken
+    rarest: float
+    rows_below_1: float  # share of the action's rows with a propensity below 0.01
+    rows_below_5: float
+    users_below_1: float  # share of the users whose chance of the action was below 0.01, as the rows tell it
+    users_below_5: float
+    never_share: float  # share of the users who (almost) never saw it: a tested zone of the contexts
+    never_rate: float  # how often they did
+    never_high: float  # upper confidence limit of that
+    never_who: str  # "" when there is no such zone
+
+
+@dataclass(frozen=True)
+class OverlapFinding:
+    edges: tuple[float, ...]
+    actions: tuple[ActionOverlap, ...]
+    n_looked: int  # rows of the half of the sample that zones were tested on
+
+
+def describe_overlap(
+    counts: NDArray[np.int64], sums: ActionSums, grown: Log, looked: Log, level: float
+) -> OverlapFinding:
+    """Histograms from counts, and per action (the 30 most shown) the zone of users who never see it.
+
+    A zone is made of the groups of one half of the rows that show the action at a rate below 0.01 and below a fifth
+    of its share, or at most once where five rows were to be expected. It is believed if on the other half the upper
+    limit of its rate (Clopper and Pearson, over all actions together) is below that too.
+    """
+    shares = sums.n / sums.n.sum()
+    tried = [int(a) for a in np.argsort(-sums.n, kind="stable")[:_MOST_TREES] if sums.n[a] > 0]
+    alpha = (1.0 - level) / max(1, len(tried))
+    middles = np.tile((EDGES[:-1] + EDGES[1:]) / 2.0, (len(counts), 1))
+    middles[:, 0] = (np.nan_to_num(sums.rarest) + EDGES[1]) / 2.0
+    stands_for = counts / middles  # users per bin, to the width of the bins
+    below_1, below_5 = EDGES[1:] <= 0.01, EDGES[1:] <= 0.05
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rows_1, rows_5 = (counts[:, b].sum(axis=1) / sums.n for b in (below_1, below_5))
+        users_1, users_5 = (stands_for[:, b].sum(axis=1) / stands_for.sum(axis=1) for b in (below_1, below_5))
+    actions = []
+    for a, name in enumerate(grown.action_names):
+        zone = _find_zone(grown, looked, a, shares[a], alpha) if a in tried else _NO_ZONE
+        actions.append(
+            ActionOverlap(
+                name,
+                tuple(int(n) for n in counts[a]),
+                float(sums.rarest[a]),
+                float(rows_1[a]),
+                float(rows_5[a]),
+                float(users_1[a]),
+                float(users_5[a]),
+                *zone,
+            )
+        )
+    return OverlapFinding(tuple(EDGES.tolist()), tuple(actions), len(looked))
+
+
+Zone = tuple[float, float, float, str]
+_NO_ZONE: Zone = (0.0, float("nan"), float("nan"), "")
+
+
+def _find_zone(grown: Log, looked: Log, action: int, share: float, alpha: float) -> Zone:
+    from scipy.special import betaincinv
+
+    limit = min(_NEVER, share / 5.0)
+    groups = grow_groups(grown, looked, action)
+    seen_grown = groups.grown_rates[:, 1] * groups.grown_rows
+    is_rare = (groups.grown_rates[:, 1] < limit) | (seen_grown < 1.5)
+    zone = np.flatnonzero(is_rare & (groups.grown_rows * share >= 5.0))
+    inside = np.isin(groups.labels, zone)
+    n = int(inside.sum())
+    if zone.size == 0 or zone.size == groups.n_groups or n == 0:
+        return _NO_ZONE
+    seen = int((looked.actions[inside] == action).sum())
+    high = float(betaincinv(seen + 1, max(n - seen, 1e-9), 1.0 - alpha))
+    if high >= limit:
+        return _NO_ZONE
+    return n / len(looked), seen / n, high, groups.describe([int(g) for g in zone])

@@ -1,0 +1,150 @@
+"""Whether the log's users are like the users to come."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headstart.errors import ContextError
+from headstart.estimates.population import as_population, population_weights
+from headstart.estimates.propensity import estimate_propensities
+from headstart.logs.log import Log
+from headstart.logs.sums import sum_actions
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ColumnShift:
+    name: str
+    log_mean: float
+    population_mean: float
+    difference: float  # standardised by the log's spread
+
+
+@dataclass(frozen=True)
+class PopulationFinding:
+    n_users: int
+    n_missing: int  # users left out because a column is missing
+    unseen_share: float  # users with a category that the log never shows; left out of what follows
+    columns: tuple[ColumnShift, ...]  # largest difference first
+    auc: float  # how well a cross-fitted regression tells the two apart: 0.5 not at all
+    auc_error: float  # its standard error if they are the same
+    kept_share: float  # effective sample size of the log's rows weighted to these users, over the rows
+    means: tuple[float, ...]  # per action, for these users
+    best: int | None  # for these users
+    lead: float  # of that action over the log's own best, for these users; 0 if it is the same
+    lead_error: float
+
+
+def compare_population(log: Log, population: Any, best: int | None, n_most: int, seed: int) -> PopulationFinding:
+    """The sampled rows against these users, at most `n_most` of them."""
+    n_missing = 0
+    if isinstance(population, str | PathLike):
+        population, n_missing = _read_users(population, log, n_most, seed)
+    users, n_users, unseen = _as_users(population, log)
+    if len(users) > n_most:
+        users = users[np.sort(np.random.default_rng([seed, 3]).choice(len(users), n_most, replace=False))]
+    users = users[np.lexsort(users.T[::-1])] if users.shape[1] else users
+    spread = log.contexts.std(axis=0)
+    centre, theirs = log.contexts.mean(axis=0), users.mean(axis=0)
+    difference = (theirs - centre) / np.where(spread > 0, spread, np.where(theirs == centre, 1.0, 1e-9))
+    order = np.argsort(-np.abs(difference), kind="stable")
+    auc, auc_error = _tell_apart(log.contexts, users)
+    weights = population_weights(log, users)
+    means, lead, lead_error, leader = _transported(log, weights, best)
+    return PopulationFinding(
+        n_users=n_users,
+        n_missing=n_missing,
+        unseen_share=unseen,
+        columns=tuple(
+            ColumnShift(log.context_names[j], float(centre[j]), float(theirs[j]), float(difference[j])) for j in order
+        ),
+        auc=auc,
+        auc_error=auc_error,
+        kept_share=float(weights.sum() ** 2 / np.sum(weights**2) / len(log)),
+        means=tuple(means.tolist()),
+        best=leader,
+        lead=lead,
+        lead_error=lead_error,
+    )
+
+
+def _read_users(path: str | PathLike[str], log: Log, n_most: int, seed: int) -> tuple[dict[str, Floats], int]:
+    """The log's columns of a file, a random part of a large one, and the rows left out for a missing value."""
+    from headstart.logs.tables.connection import Settings, log_errors
+    from headstart.logs.tables.sources import open_source
+
+    opened = open_source(path, None, Settings())
+    names = list(log.encoding.columns)
+    missing = [name for name in names if name not in opened.table.columns]
+    if missing:
+        raise ContextError(
+            f"{opened.place} lacks the context column {missing[0]!r}; it has: {', '.join(opened.table.columns)}"
+        )
+    with log_errors(opened.place):
+        table = opened.table.select(*names)
+        n = int(table.count().to_pyarrow().as_py())
+        whole = table.drop_null(names, how="any")
+        n_whole = int(whole.count().to_pyarrow().as_py())
+        if n_whole > 4 * n_most:
+            whole = whole.sample(2.0 * n_most / n_whole, seed=seed)
+        rows = whole.to_pyarrow()
+    return {name: np.asarray(rows[name].to_pandas()) for name in names}, n - n_whole
+
+
+def _as_users(population: Any, log: Log) -> tuple[Floats, int, float]:
+    """The users as a matrix in the log's columns, their number, and the share with a category the log never shows."""
+    if not (isinstance(population, Mapping) or hasattr(population, "columns")):
+        matrix = as_population(population, log)
+        return matrix, len(matrix), 0.0
+    given = {str(name): np.asarray(population[name]) for name in getattr(population, "columns", population)}
+    missing = [name for name in log.encoding.columns if name not in given]
+    if missing:
+        raise ContextError(f"population lacks the context column {missing[0]!r}; it has: {', '.join(given)}")
+    columns = {name: given[name] for name in log.encoding.columns}
+    n = max((column.size for column in columns.values()), default=0)
+    is_known = np.ones(n, np.bool_)
+    for name, known in log.encoding.categories.items():
+        is_known &= np.isin(columns[name].astype(str), [str(category) for category in known])
+    if n and not is_known.any():
+        raise ContextError("population has no user whose categories the log knows: the log cannot answer for it")
+    kept = {name: column[is_known] for name, column in columns.items()}
+    return as_population(kept, log), n, 1.0 - float(is_known.mean()) if n else 0.0
+
+
+def _tell_apart(ours: Floats, theirs: Floats) -> tuple[float, float]:
+    """Area under the curve of P(row is theirs), by logistic regression on columns and squares, cross-fitted."""
+    n, m = len(ours), len(theirs)
+    error = float(np.sqrt((n + m + 1) / (12.0 * n * m)))
+    if ours.shape[1] == 0 or min(n, m) < 10:
+        return 0.5, error
+    both = np.vstack([ours, theirs])
+    numbers = [j for j in range(both.shape[1]) if not np.isin(both[:, j], (0.0, 1.0)).all()]
+    centred = both[:, numbers] - both[:, numbers].mean(axis=0)
+    labels = np.repeat([0, 1], [n, m])
+    pooled = Log(labels, np.zeros(n + m), np.column_stack([both, centred**2]), n_actions=2)
+    fitted = estimate_propensities(pooled, n_folds=2, warn_share=1.0)
+    assert fitted.propensity_matrix is not None
+    scores = fitted.propensity_matrix[:, 1]
+    _, place, count = np.unique(scores, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(count) - (count - 1) / 2.0)[place]
+    return float((ranks[n:].sum() - m * (m + 1) / 2.0) / (n * m)), error
+
+
+def _transported(log: Log, weights: Floats, best: int | None) -> tuple[Floats, float, float, int | None]:
+    """Weighted means for these users, and the lead of their best action over the log's own."""
+    assert log.propensities is not None
+    sums = sum_actions(log.actions, log.outcomes, log.propensities / np.maximum(weights, 1e-300), log.n_actions)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means = sums.wy / sums.w
+        errors = np.sqrt(np.maximum(0.0, sums.wwyy - 2.0 * means * sums.wwy + means**2 * sums.ww)) / sums.w
+    if best is None or not np.isfinite(means).any():
+        return means, 0.0, float("nan"), None
+    leader = int(np.nanargmax(means))
+    return means, float(means[leader] - means[best]), float(np.hypot(errors[leader], errors[best])), leader

@@ -1,0 +1,172 @@
+"""The tipping point: how much hidden bias would make the log's best action the wrong one.
+
+With delta_a the bias of action a's mean, Theorem 5 says that a log helps while delta_a - delta_a* < Delta_a, a* the
+best action. What the log shows is the lead D = Delta + (delta_best - delta_second) of its best over its second. If
+the bias in favour of its best, delta_best - delta_second, is below D, its best is the best and the condition holds;
+above D the second is better, and the condition fails. So D itself is the tipping point: it needs no knowledge of the
+truth.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headstart.judgement.audit.checks.actions import ActionsFinding
+from headstart.logs.log import Log
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Rival:
+    """The bias in favour of the best action beyond which this one is better."""
+
+    name: object
+    tipping: float
+    low: float  # with the log's noise counted against it; 0: noise alone might do
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """What leaving out a column does to the lead: the bias that a hidden confounder as strong as it would cause."""
+
+    column: str
+    bias: float  # towards the best action if positive
+
+
+@dataclass(frozen=True)
+class SensitivityFinding:
+    tipping: float  # harmful from here on: the smallest of the rivals' (the second's), in units of the outcome
+    useless: float  # from here on bias and noise together could explain the lead; 0: noise alone could
+    standardised: float  # tipping / standard deviation of the outcome
+    rivals: tuple[Rival, ...]
+    e_value: float  # NaN where it is not defined
+    e_value_low: float  # of the lead's lower limit; 1: no confounder is needed
+    e_value_scale: str  # "risk ratio" or "standardised difference"
+    robustness: float  # Cinelli and Hazlett's robustness value
+    observed_bias: float  # raw lead minus weighted lead: what the contexts' confounding amounted to
+    benchmarks: tuple[Benchmark, ...]  # strongest first
+
+    @property
+    def strongest(self) -> float:
+        """The largest bias that leaving out one observed column causes."""
+        return max((abs(benchmark.bias) for benchmark in self.benchmarks), default=0.0)
+
+
+def find_tipping_point(actions: ActionsFinding, log: Log) -> SensitivityFinding | None:
+    """None when fewer than two actions have rows. `log` is the sample that benchmarks come from."""
+    if actions.best is None or actions.second is None:
+        return None
+    from scipy.special import stdtrit
+
+    best, second = actions.actions[actions.best], actions.actions[actions.second]
+    rivals = []
+    for rival in actions.actions:
+        if rival.name == best.name or math.isnan(rival.mean):
+            continue
+        gap, error = best.mean - rival.mean, math.hypot(best.standard_error, rival.standard_error)
+        degrees = max(1.0, min(best.effective_size, rival.effective_size) - 1.0)
+        half = float(stdtrit(degrees, 0.5 + actions.level / 2.0)) * error
+        rivals.append(Rival(rival.name, gap, max(0.0, gap - half) if math.isfinite(half) else 0.0))
+    rivals.sort(key=lambda rival: rival.tipping)
+    spread = math.sqrt((best.variance + second.variance) / 2.0)
+    e_value, e_low, scale = _e_values(actions, spread)
+    robustness, benchmarks = _benchmarks(log, actions.best, actions.second)
+    return SensitivityFinding(
+        tipping=actions.lead,
+        useless=rivals[0].low,
+        standardised=actions.lead / spread if spread > 0.0 else math.nan,
+        rivals=tuple(rivals),
+        e_value=e_value,
+        e_value_low=e_low,
+        e_value_scale=scale,
+        robustness=robustness,
+        observed_bias=(best.raw_mean - second.raw_mean) - actions.lead,
+        benchmarks=benchmarks,
+    )
+
+
+def e_value(risk_ratio: float) -> float:
+    """VanderWeele and Ding (2017): how strongly, as a risk ratio, a hidden confounder must be tied to both the action
+    and the outcome to explain a risk ratio away: RR + sqrt(RR (RR - 1))."""
+    if not risk_ratio > 0.0 or math.isinf(risk_ratio):
+        return math.nan
+    ratio = max(risk_ratio, 1.0 / risk_ratio)
+    return ratio + math.sqrt(ratio * (ratio - 1.0))
+
+
+def _e_values(actions: ActionsFinding, spread: float) -> tuple[float, float, str]:
+    """Of the lead and of its lower limit. A standardised difference d stands for RR = exp(0.91 d)."""
+    from scipy.special import ndtri
+
+    assert actions.best is not None
+    assert actions.second is not None
+    best, second = actions.actions[actions.best], actions.actions[actions.second]
+    z = float(ndtri(0.5 + actions.level / 2.0))
+    if actions.is_binary:
+        scale = "risk ratio"
+        if second.mean <= 0.0:
+            return math.nan, math.nan, scale
+        log_ratio = math.log(best.mean / second.mean)
+        error = math.hypot(best.standard_error / best.mean, second.standard_error / second.mean)
+    else:
+        scale = "standardised difference"
+        if spread <= 0.0:
+            return math.nan, math.nan, scale
+        log_ratio, error = 0.91 * actions.lead / spread, 0.91 * actions.lead_error / spread
+    low = log_ratio - z * error if math.isfinite(error) else 0.0
+    return e_value(math.exp(min(log_ratio, 700.0))), e_value(math.exp(max(0.0, min(low, 700.0)))), scale
+
+
+def _benchmarks(log: Log, best: int, second: int) -> tuple[float, tuple[Benchmark, ...]]:
+    """Least squares of the outcome on the action and the contexts, with each of the log's own columns left out."""
+    kept = (log.actions == best) | (log.actions == second)
+    if log.n_features == 0 or kept.sum() <= log.n_features + 2:
+        return math.nan, ()
+    is_best = (log.actions[kept] == best).astype(np.float64)
+    y, x = log.outcomes[kept], log.contexts[kept]
+    if is_best.min() == is_best.max():
+        return math.nan, ()
+    spread = x.std(axis=0)
+    x = (x - x.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    design = np.column_stack([is_best - is_best.mean(), x])
+    gram, moments = design.T @ design, design.T @ (y - y.mean())
+    whole = _action_slope(gram, moments, np.arange(design.shape[1]))
+    owners = np.array([0] + [j for j, column in enumerate(_owners(log), 1) for _ in range(column[1])])
+    benchmarks = []
+    for j, (name, _) in enumerate(_owners(log), 1):
+        without = _action_slope(gram, moments, np.flatnonzero(owners != j))
+        benchmarks.append(Benchmark(name, without - whole))
+    benchmarks.sort(key=lambda benchmark: -abs(benchmark.bias))
+    return _robustness(gram, moments, float(np.sum((y - y.mean()) ** 2)), int(kept.sum())), tuple(benchmarks)
+
+
+def _owners(log: Log) -> list[tuple[str, int]]:
+    """The log's own columns, and how many encoded ones each became."""
+    encoding = log.encoding
+    return [(name, len(encoding.categories.get(name, (None,)))) for name in encoding.columns]
+
+
+def _action_slope(gram: Floats, moments: Floats, kept: NDArray[np.int64]) -> float:
+    # Categories of one column sum to 1, so the matrix may be singular: the slope of the action is still unique.
+    return float((np.linalg.pinv(gram[np.ix_(kept, kept)], rcond=1e-10, hermitian=True) @ moments[kept])[0])
+
+
+def _robustness(gram: Floats, moments: Floats, total: float, n: int) -> float:
+    """How much of what is left of both action and outcome a hidden confounder must explain to bring the lead to 0."""
+    inverse = np.linalg.pinv(gram, rcond=1e-10, hermitian=True)
+    slopes = inverse @ moments
+    degrees = n - 1 - int(np.linalg.matrix_rank(gram, hermitian=True, tol=1e-10 * float(np.abs(gram).max())))
+    left = total - float(slopes @ moments)
+    if degrees <= 0 or left <= 1e-12 * total or inverse[0, 0] <= 0.0:
+        return math.nan
+    return robustness_value(slopes[0] ** 2 / (inverse[0, 0] * left))
+
+
+def robustness_value(f2: float) -> float:
+    """(sqrt(f^4 + 4 f^2) - f^2) / 2, f^2 = t^2 / degrees of freedom (Cinelli and Hazlett 2020)."""
+    return (math.sqrt(f2 * f2 + 4.0 * f2) - f2) / 2.0

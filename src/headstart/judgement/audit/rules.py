@@ -1,0 +1,328 @@
+"""The rules of the verdict: which finding becomes a reason, how grave it is, and the words for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from headstart.judgement.audit.checks.actions import ActionFinding
+from headstart.judgement.audit.checks.balance import LARGE
+
+if TYPE_CHECKING:
+    from headstart.judgement.audit.audit import Audit
+
+Words = tuple[str, str]  # what was found; what to do about it
+
+
+@dataclass(frozen=True)
+class Rule:
+    """When a finding becomes a reason. `when` is for readers, `find` is what is done; a reason per yield."""
+
+    name: str
+    subject: str
+    severity: str
+    when: str
+    find: Callable[[Audit], Iterator[Words]]
+
+
+def is_heavy(action: ActionFinding) -> bool:
+    """More than a tenth of the mean, and more than half of its variance, by one row of thirty or more."""
+    share = action.heaviest_share
+    return action.rows >= 30 and share > 0.1 and share**2 * action.effective_size > 0.5
+
+
+def _percent(share: float) -> str:
+    return f"{100.0 * share:.0f} %"
+
+
+def _one_action(audit: Audit) -> Iterator[Words]:
+    shown = sum(action.rows > 0 for action in audit.actions.actions)
+    if shown < 2:
+        yield (
+            "the log shows only one action: there is nothing to compare",
+            "start without the log, or find rows of the others",
+        )
+
+
+def _wrong_propensities(audit: Audit) -> Iterator[Words]:
+    found = audit.propensities
+    if found.fault == "scaled":
+        word = "small" if found.scale < 1.0 else "large"
+        times = found.scale if found.scale > 1.0 else 1.0 / found.scale
+        yield (
+            f"the logged propensities look {times:.3g} times too {word}: the rows of an action stand for "
+            f"{_percent(found.overall_ratio)} of the users, where it should be 100 %",
+            "find where they were scaled and log the chance that the action taken really had; or leave them out and "
+            "have them estimated",
+        )
+    elif found.fault == "wrong action":
+        worst = next(action for action in found.actions if action.nearest is not None)
+        yield (
+            f"the propensities in the rows of {worst.name} look like those of {worst.nearest}: they must be the "
+            "chance of the action that was taken",
+            "log p(action taken), not p(some action); or leave them out and have them estimated",
+        )
+    elif found.fault == "wrong":
+        worst = max(found.actions, key=lambda action: abs(np.nan_to_num(action.ratio, nan=1.0) - 1.0))
+        yield (
+            "the logged propensities are not the chances that the actions had: weighted by them, the rows of "
+            f"{worst.name} stand for {_percent(worst.ratio)} of the users, where it should be 100 %"
+            + (", unless the others could never see it" if worst.ratio < 1.0 else ""),
+            "look at how they were logged; or leave them out and have them estimated",
+        )
+    elif found.fault == "wrong in places":
+        yield (
+            f"in groups of like users the logged propensities are off by {_percent(found.group_spread)} (a standard "
+            "deviation, noise taken off), though right on the whole",
+            "look at how they were logged; or leave them out and have them estimated",
+        )
+
+
+def _no_overlap(least: float, most: float) -> Callable[[Audit], Iterator[Words]]:
+    def find(audit: Audit) -> Iterator[Words]:
+        for action in audit.overlap.actions:
+            if least <= action.never_share < most:
+                yield (
+                    f"{_percent(action.never_share)} of the users ({action.never_who}) practically never saw "
+                    f"{action.name} (at most {100 * action.never_high:.2g} % of them): what it would do to them is "
+                    "not in the log",
+                    f"leave out the rows of {action.name}, or decide for the other users only",
+                )
+
+    return find
+
+
+def _thin_overlap(audit: Audit) -> Iterator[Words]:
+    for action, known in zip(audit.overlap.actions, audit.actions.actions, strict=True):
+        if action.users_below_1 >= 0.1 and known.rows >= 0.05 * audit.facts.n_rows:
+            rows = sum(action.counts[: _n_bins_below_1(audit.overlap.edges)])
+            yield (
+                f"{_percent(action.users_below_1)} of the users had a chance below 1 % of {action.name}: {rows} rows "
+                "speak for all of them",
+                "cap the action's virtual plays, or decide for the other users only",
+            )
+
+
+def _n_bins_below_1(edges: tuple[float, ...]) -> int:
+    """How many bins lie below 0.01."""
+    return sum(high <= 0.01 for high in edges[1:])
+
+
+def _leaks(kind: str) -> Callable[[Audit], Iterator[Words]]:
+    def find(audit: Audit) -> Iterator[Words]:
+        for column in audit.leakage.of_kind(kind):
+            how = f"R2 {column.r2:.2f}" + ("" if math.isnan(column.auc) else f", AUC {column.auc:.3f}")
+            yield (
+                f"the context {column.name} tells the outcome almost by itself ({how} within an action)"
+                if kind == "leak"
+                else f"the context {column.name} tells far more of the outcome than any other column ({how})",
+                "was it known before the decision? If not, leave it out",
+            )
+
+    return find
+
+
+def _other_users(severity: str) -> Callable[[Audit], Iterator[Words]]:
+    def find(audit: Audit) -> Iterator[Words]:
+        found = audit.population
+        if found is None:
+            return
+        changes = found.best is not None and found.best != audit.actions.best and found.lead > 1.64 * found.lead_error
+        is_far = found.kept_share < 0.2 or found.auc >= 0.8 or found.unseen_share > 0.1 or changes
+        worst = abs(found.columns[0].difference) if found.columns else 0.0
+        is_off = found.auc >= 0.6 or worst >= LARGE or found.kept_share < 0.8 or found.unseen_share > 0.01
+        if not (is_far if severity == "stop" else is_off):
+            return
+        column = f", most in {found.columns[0].name}" if found.columns else ""
+        text = (
+            f"the users to come differ from the log's{column} (they can be told apart with AUC {found.auc:.2f}; "
+            f"weighted to them, {_percent(found.kept_share)} of the rows' worth is left)"
+        )
+        if found.unseen_share > 0.01:
+            text += f"; {_percent(found.unseen_share)} of them have a category that the log never shows"
+        if changes:
+            assert found.best is not None
+            text += f"; for them {audit.facts.action_names[found.best]} is best"
+        yield text, "weight the log to the users to come (population=), or start without it"
+
+    return find
+
+
+def _unbalanced(least: float, most: float) -> Callable[[Audit], Iterator[Words]]:
+    def find(audit: Audit) -> Iterator[Words]:
+        # Where part of the users never saw an action it cannot be balanced, and that was said.
+        barred = {action.name for action in audit.overlap.actions if action.never_share >= 0.01}
+        found = [row for row in audit.balance.unbalanced if row[1] not in barred]
+        if found and least <= abs(found[0][2]) < most:
+            column, action, difference = found[0]
+            more = f", and {len(found) - 1} more pairs" if len(found) > 1 else ""
+            yield (
+                f"weighting does not make the users of {action} look like everybody: {column} is {difference:+.2f} "
+                f"standard deviations off{more}",
+                "the propensities do not undo how users were chosen; check them, or estimate them",
+            )
+
+    return find
+
+
+def _uncalibrated(audit: Audit) -> Iterator[Words]:
+    found = audit.propensities
+    if not found.is_checked and found.group_p_value < 1e-4 and found.group_spread > 0.1:
+        yield (
+            f"the estimated propensities are off by {_percent(found.group_spread)} in groups of like users (a "
+            "standard deviation, noise taken off)",
+            "estimate them with a classifier that can follow the logging policy: estimate_propensities(log, "
+            "classifier)",
+        )
+
+
+def _refuted(audit: Audit) -> Iterator[Words]:
+    for refutation in audit.refutations.failed:
+        yield (
+            f"the difference between the best two does not stand the test of {refutation.name}: expected "
+            f"{refutation.expects}, found {refutation.value:.3g} (s.e. {refutation.error:.2g})",
+            "something in the adjustment is not right; look at balance and propensities",
+        )
+
+
+def _heavy(audit: Audit) -> Iterator[Words]:
+    for action in audit.actions.actions:
+        if is_heavy(action):
+            yield (
+                f"one row carries {_percent(action.heaviest_share)} of the mean of {action.name}: its "
+                f"{action.virtual_plays} virtual plays promise too much",
+                "cap the action's virtual plays",
+            )
+
+
+def _tips(audit: Audit) -> Iterator[Words]:
+    found = audit.sensitivity
+    if found is not None and audit.facts.propensities == "estimated" and found.strongest >= found.tipping > 0.0:
+        yield (
+            f"a hidden confounder as strong as {found.benchmarks[0].column} would move the difference between the "
+            f"best two by {found.strongest:.3g}, and {found.tipping:.3g} turns the decision",
+            "cap the virtual plays, so that live users can overrule the log",
+        )
+
+
+def _unadjusted(audit: Audit) -> Iterator[Words]:
+    if audit.facts.propensities == "estimated" and not audit.facts.context_names:
+        yield (
+            "there are neither propensities nor contexts: nothing can be adjusted for, the means are the raw "
+            "averages",
+            "unless the actions were drawn by lot, add contexts or propensities",
+        )
+
+
+def _estimated(audit: Audit) -> Iterator[Words]:
+    if audit.facts.propensities == "estimated" and audit.facts.context_names:
+        yield (
+            "the log has no propensities; they were estimated from the contexts, which is right only if the contexts "
+            "hold everything that the choice of action went by",
+            "log the propensities from now on",
+        )
+
+
+def _unshown(audit: Audit) -> Iterator[Words]:
+    names = [str(action.name) for action in audit.actions.actions if action.rows == 0]
+    if names:
+        some = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        yield f"the log never shows {some}", "the bandit will have to try what the log does not know"
+
+
+def _unclear(audit: Audit) -> Iterator[Words]:
+    if audit.actions.second is not None and not audit.actions.is_lead_clear:
+        assert audit.actions.best is not None
+        best, second = (audit.actions.actions[a].name for a in (audit.actions.best, audit.actions.second))
+        low, high = audit.actions.lead_low, audit.actions.lead_high
+        interval = f"{_percent(audit.actions.level)} interval {low:.3g} to {high:.3g}"
+        interval = interval if math.isfinite(low) else "too few rows for an interval"
+        yield (
+            f"the lead of {best} over {second}, {audit.actions.lead:.3g}, may be noise ({interval})",
+            "the log alone does not settle it; a warm-started bandit will",
+        )
+
+
+# The rules, gravest first. A rule that stands twice has a grave and a milder form; the grave one goes before.
+RULES: tuple[Rule, ...] = (
+    Rule("one action", "actions", "stop", "fewer than two actions have rows", _one_action),
+    Rule(
+        "wrong propensities",
+        "propensities",
+        "stop",
+        "the weights of an action's rows add up to more than 5 % off the number of users (1 in 1,000, all actions "
+        "together), or by 10 % between groups of users (1 in 10,000)",
+        _wrong_propensities,
+    ),
+    Rule("no overlap", "overlap", "stop", "10 % of the users or more never saw one", _no_overlap(0.1, math.inf)),
+    Rule("no overlap", "overlap", "cap", "1 % to 10 % never saw it", _no_overlap(0.01, 0.1)),
+    Rule(
+        "thin overlap",
+        "overlap",
+        "cap",
+        "10 % of the users or more had a chance below 0.01 of an action that has 5 % of the rows",
+        _thin_overlap,
+    ),
+    Rule("leaked outcome", "leakage", "stop", "a context has R2 >= 0.8 or AUC >= 0.95", _leaks("leak")),
+    Rule(
+        "leaked outcome",
+        "leakage",
+        "cap",
+        "R2 >= 0.4 or AUC >= 0.85, and an R2 four times that of any other column",
+        _leaks("suspect"),
+    ),
+    Rule(
+        "other users",
+        "population",
+        "stop",
+        "AUC >= 0.8, less than 20 % of the rows' worth left, more than 10 % unknown categories, or another best "
+        "action",
+        _other_users("stop"),
+    ),
+    Rule(
+        "other users",
+        "population",
+        "cap",
+        "AUC >= 0.6, a column 0.25 standard deviations off, less than 80 % of the rows' worth left, or more than 1 % "
+        "unknown categories",
+        _other_users("cap"),
+    ),
+    Rule(
+        "imbalance",
+        "balance",
+        "stop",
+        "0.25 standard deviations after weighting, beyond noise",
+        _unbalanced(LARGE, math.inf),
+    ),
+    Rule("imbalance", "balance", "cap", "0.1 to 0.25 after weighting, beyond noise", _unbalanced(0.0, LARGE)),
+    Rule(
+        "miscalibration",
+        "calibration",
+        "cap",
+        "estimated propensities off by 10 % between groups of users (1 in 10,000)",
+        _uncalibrated,
+    ),
+    Rule("refuted", "refutations", "cap", "a refutation fails (each 1 in 1,000)", _refuted),
+    Rule(
+        "heavy row",
+        "actions",
+        "cap",
+        "one row carries more than 10 % of an action's mean and half of its variance, of 30 rows or more",
+        _heavy,
+    ),
+    Rule(
+        "tipping point",
+        "sensitivity",
+        "cap",
+        "estimated propensities, and leaving out one column moves the lead by more than the lead",
+        _tips,
+    ),
+    Rule("unadjusted", "propensities", "cap", "neither propensities nor contexts", _unadjusted),
+    Rule("estimated", "propensities", "note", "propensities were estimated", _estimated),
+    Rule("not shown", "actions", "note", "an action has no rows", _unshown),
+    Rule("unclear lead", "actions", "note", "the interval of the lead holds 0", _unclear),
+)

@@ -1,0 +1,92 @@
+"""The verdict: use it, use it with a cap, or do not use it; by the rules of one table, with the reasons in words."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from headstart.judgement.audit.rules import RULES, is_heavy
+
+if TYPE_CHECKING:
+    from headstart.judgement.audit.audit import Audit
+
+USE, CAP, STOP = "use it", "use it with a cap", "do not use it"
+
+
+@dataclass(frozen=True)
+class Reason:
+    rule: str
+    subject: str  # the part of the audit that it comes from
+    severity: str  # "stop", "cap" or "note"
+    text: str
+    advice: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The decision in words; every reason, gravest first; and, with a cap, the virtual plays per action."""
+
+    decision: str
+    summary: str
+    reasons: tuple[Reason, ...]
+    caps: tuple[int, ...] | None
+
+    @property
+    def severity(self) -> str:
+        return {USE: "fine", CAP: "cap", STOP: "stop"}[self.decision]
+
+
+def judge(audit: Audit) -> Verdict:
+    """The gravest reason decides."""
+    reasons = [Reason(rule.name, rule.subject, rule.severity, *words) for rule in RULES for words in rule.find(audit)]
+    grave = {reason.rule for reason in reasons if reason.severity == "stop"}
+    # A rule has a milder twin of the same name; the graver one has said it.
+    reasons = [reason for reason in reasons if reason.severity == "stop" or reason.rule not in grave]
+    order = {"stop": 0, "cap": 1, "note": 2}
+    reasons.sort(key=lambda reason: order[reason.severity])
+    severities = {reason.severity for reason in reasons}
+    decision = STOP if "stop" in severities else CAP if "cap" in severities else USE
+    caps = find_caps(audit) if decision == CAP else None
+    return Verdict(decision, _summary(audit, decision), tuple(reasons), caps)
+
+
+def find_caps(audit: Audit) -> tuple[int, ...]:
+    """Virtual plays that would know as much as a mean with this error and this bias: variance / (s.e.^2 + bias^2).
+
+    The bias allowed for is the largest of: what leaving out the strongest observed column would cause (estimated
+    propensities only), what weighting left of the placebo outcome, the outcome's spread times the share of users who
+    never saw the action, and the change of the mean to the users to come. A row that carries a share s of a mean is
+    allowed 1 / s plays.
+    """
+    shared = 0.0
+    if audit.sensitivity is not None and audit.facts.propensities == "estimated":
+        shared = audit.sensitivity.strongest
+    placebos = [r.value for r in audit.refutations.refutations if r.name == "placebo outcome" and not r.is_passed]
+    shared = max([shared, *(abs(value) for value in placebos)])
+    caps = []
+    for a, action in enumerate(audit.actions.actions):
+        bias = max(shared, audit.overlap.actions[a].never_share * math.sqrt(max(action.variance, 0.0)))
+        if audit.population is not None and math.isfinite(audit.population.means[a]):
+            bias = max(bias, abs(audit.population.means[a] - action.mean))
+        plays = action.effective_size
+        if action.rows and action.variance > 0.0 and math.isfinite(action.standard_error):
+            plays = min(plays, action.variance / (action.standard_error**2 + bias**2))
+        if is_heavy(action):
+            plays = min(plays, 1.0 / action.heaviest_share)
+        caps.append(math.floor(plays))
+    return tuple(caps)
+
+
+def _summary(audit: Audit, decision: str) -> str:
+    plays = sum(action.virtual_plays for action in audit.actions.actions)
+    if decision == STOP:
+        return "Not as it is: mend what is marked, or start without it."
+    if audit.actions.second is None:
+        return "The log shows only one action."
+    assert audit.actions.best is not None
+    best = audit.actions.actions[audit.actions.best].name
+    points = f"It points to {best}" + ("" if audit.actions.is_lead_clear else ", but not beyond noise")
+    if decision == CAP:
+        return f"{points}. Let it speak for a limited number of virtual plays per action, not for all that it claims."
+    return f"{points}, and is worth {plays:,} virtual plays."

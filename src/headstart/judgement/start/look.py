@@ -1,0 +1,168 @@
+"""A quick look at a log: what it says per action for the users to come, and what speaks against believing it.
+
+The audit says more and takes longer; this is what a start needs, in milliseconds. Stated rules:
+
+- Logged propensities are used if the rows of each action, weighted by 1/p, stand for all users (each action's total
+  within 5 % of the number of rows, or within 3.3 standard errors); otherwise they are estimated.
+- Missing ones are estimated by cross-fitted logistic regression, then drawn towards the actions' shares as far as
+  the rows left out advise (p proportional to share^(1 - s) p^s, s in [0, 1] of the largest likelihood): chances
+  learnt from few rows and many columns are far too sure.
+- With a population given and no logged propensities none are estimated: each action's rows are balanced towards the
+  users directly, which undoes the log's choices too.
+- Means and errors are doubly robust, for the population if one is given. Without contexts that is inverse propensity
+  weighting, without propensities too the plain average.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headstart.estimates.population import standardise
+from headstart.estimates.propensity import TrimmingWarning, estimate_propensities
+from headstart.estimates.ridge import fit, sum_rows
+from headstart.estimates.summary import Summary
+from headstart.evaluators.doubly_robust import DoublyRobust
+from headstart.judgement.audit.checks.balance import LARGE, describe_balance
+from headstart.judgement.audit.trust import Signs
+from headstart.logs.log import Log
+from headstart.randomness import RNG, as_generator
+
+Floats = NDArray[np.float64]
+
+_OFF, _SURE = 0.05, 3.29
+_STEPS = np.linspace(0.0, 1.0, 21)  # how much of the estimated chances is believed
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    log: Log  # with propensities
+    summary: Summary
+    signs: Signs
+    notes: tuple[str, ...]  # what was done, in words
+
+
+def look_at(log: Log, population: Any = None, rng: RNG = 0) -> Look:
+    """The log with usable propensities, its summary for the population, and the signs that bear on trust."""
+    notes: list[str] = []
+    faults: list[tuple[str, str]] = []
+    is_logged = log.has_propensities
+    if is_logged:
+        fault = find_fault(log)
+        if fault and log.n_features:
+            notes.append(f"the logged propensities were set aside: {fault}")
+            is_logged = False
+        elif fault:
+            faults.append(("wrong propensities", fault))
+    if is_logged:
+        seen = log
+    elif population is not None:
+        seen = log.with_propensities((np.bincount(log.actions, minlength=log.n_actions) / len(log))[log.actions])
+        notes.append("weights balance each action's rows towards the users to come: propensities are not needed")
+    else:
+        seen = estimate_chances(log, rng, notes)
+    if log.n_features and is_logged:
+        faults += _imbalance(seen)
+    summary = DoublyRobust(seen, population=population).summary()
+    notes.append(_name_estimate(log, population))
+    signs = Signs(
+        action_names=tuple(log.action_names),
+        is_logged=is_logged,
+        has_contexts=log.n_features > 0,
+        faults=tuple(faults),
+        faults_of=(),
+        confounding=find_confounding(log),
+        unseen=np.zeros(log.n_actions),
+    )
+    return Look(seen, summary, signs, tuple(notes))
+
+
+def find_fault(log: Log) -> str:
+    """What is wrong with logged propensities, in words; "" if the weights add up to all users who had a chance."""
+    sums = log.action_sums()
+    reached = np.full(log.n_actions, float(len(log)))
+    if log.propensity_matrix is not None:
+        reached = (log.propensity_matrix > 0.0).sum(axis=0).astype(np.float64)
+    for a in np.flatnonzero(sums.n):
+        n = reached[a]
+        ratio = sums.w[a] / n
+        # The variance of a sum of 1/p over the rows of a is n (E[1/p] - 1).
+        error = np.sqrt(max(sums.ww[a] - sums.w[a] ** 2 / n, n * sums.w[a] / sums.n[a] - n, 0.0)) / n
+        if abs(ratio - 1.0) > max(_OFF, _SURE * error):
+            return f"weighted by them, the rows of {log.action_names[a]} stand for {ratio:.0%} of the users"
+    return ""
+
+
+def estimate_chances(log: Log, rng: RNG = 0, notes: list[str] | None = None) -> Log:
+    """The log with propensities estimated from its contexts, believed as far as the rows left out advise."""
+    said = [] if notes is None else notes
+    n = len(log)
+    shares = np.bincount(log.actions, minlength=log.n_actions) / n
+    if log.n_features == 0 or n < 10:
+        why = "" if n >= 10 else ", which has so few rows"
+        said.append(f"the chance of an action is taken to be its share of the log{why}")
+        return log.with_propensities(shares[log.actions])
+    with warnings.catch_warnings():  # overlap and trimming are dealt with here, and show in the standard errors
+        warnings.simplefilter("ignore", TrimmingWarning)
+        matrix = estimate_propensities(log, rng=as_generator(rng), warn_share=1.0).propensity_matrix
+    assert matrix is not None
+    belief, taken = _temper(np.maximum(matrix, 1e-12), log.actions, np.maximum(shares, 1e-12))
+    said.append(f"propensities were estimated from {log.n_features} context columns and believed by {belief:.0%}")
+    return log.with_propensities(taken)
+
+
+def _temper(matrix: Floats, actions: NDArray[np.int64], shares: Floats) -> tuple[float, Floats]:
+    """s of the largest likelihood of the actions taken, and their chances with it, (n,)."""
+    apart = np.log(matrix) - np.log(shares)
+    best, belief, chances = -np.inf, 0.0, shares[actions]
+    rows = np.arange(actions.size)
+    for s in _STEPS:
+        scores = np.log(shares) + s * apart
+        scores -= scores.max(axis=1, keepdims=True)
+        raw = np.exp(scores)
+        taken = raw[rows, actions] / raw.sum(axis=1)
+        likelihood = float(np.log(np.maximum(taken, 1e-300)).sum())
+        if likelihood > best:
+            best, belief, chances = likelihood, float(s), taken
+    return belief, np.maximum(chances, 1e-9)
+
+
+def find_confounding(log: Log) -> Floats:
+    """Per action, how far its raw mean is off because of the one column that matters most, chance taken off, (K,).
+
+    A column moves the raw mean of an action by slope x (its mean among the action's rows - its mean among all): the
+    bias of leaving it out, as in Cinelli and Hazlett's (2020) benchmarks. A hidden confounder as strong would do as
+    much.
+    """
+    (contexts,) = standardise(log.contexts)
+    if contexts.shape[1] == 0:
+        return np.zeros(log.n_actions)
+    fitted = fit(sum_rows(contexts, log.outcomes, log.actions, log.n_actions))
+    counts = np.maximum(fitted.counts, 1.0)[:, None]
+    moved = (fitted.slopes * fitted.centres) ** 2 - fitted.slopes**2 / counts
+    moved[fitted.counts == 0.0] = 0.0
+    return np.sqrt(np.maximum(moved.max(axis=1), 0.0))
+
+
+def _imbalance(log: Log) -> list[tuple[str, str]]:
+    found = describe_balance(
+        log.action_sums(), log.context_sums(), tuple(log.context_names), tuple(log.action_names)
+    ).unbalanced
+    if not found:
+        return []
+    column, action, difference = found[0]
+    rule = "large imbalance" if abs(difference) >= LARGE else "imbalance"
+    return [(rule, f"weighting leaves {column} {difference:+.2f} standard deviations off in the rows of {action}")]
+
+
+def _name_estimate(log: Log, population: Any) -> str:
+    if log.n_features:
+        users = "the users to come" if population is not None else "users such as the log's"
+        return f"means are doubly robust (regression corrected by weighted residuals), for {users}"
+    if log.has_propensities:
+        return "means are weighted by 1 / propensity: there are no contexts to do better with"
+    return "means are plain averages: there is nothing to adjust by"

@@ -1,0 +1,1 @@
+"""Logs: rows of (context, action, outcome) in memory, how columns become numbers, and sums that stand for them."""

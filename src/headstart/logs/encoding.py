@@ -1,0 +1,145 @@
+"""Encoding: how a user's columns become the numbers that oracles and evaluators take."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from headstart.checks import check_context
+from headstart.errors import ContextError, LogError
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """Which columns there are, and the categories of those that are not numbers.
+
+    A categorical column becomes one 0/1 column per category, `column=category`. A category never seen in
+    the log is an error for one user: guessing would be silent.
+    """
+
+    columns: tuple[str, ...]
+    categories: Mapping[str, tuple[Hashable, ...]]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the encoded columns."""
+        return tuple(
+            name
+            for column in self.columns
+            for name in (
+                [f"{column}={category}" for category in self.categories[column]]
+                if column in self.categories
+                else [column]
+            )
+        )
+
+    def encode(self, user: Mapping[str, Any] | ArrayLike) -> NDArray[np.float64]:
+        """One user as a vector; a mapping by column names, or numbers already in order."""
+        if not isinstance(user, Mapping):
+            return check_context(user, len(self.names))
+        unknown = [name for name in user if name not in self.columns]
+        if unknown:
+            raise ContextError(f"unknown context column {unknown[0]!r}; known: {', '.join(self.columns)}")
+        values: list[float] = []
+        for column in self.columns:
+            if column not in user:
+                raise ContextError(f"context column {column!r} is missing")
+            value = user[column]
+            if column in self.categories:
+                known = self.categories[column]
+                if value not in known:
+                    raise ContextError(f"context column {column!r} has no category {value!r}; known: {known}")
+                values.extend(float(value == category) for category in known)
+            else:
+                try:
+                    values.append(float(value))
+                except (TypeError, ValueError):
+                    raise ContextError(f"context column {column!r} must be a number, got {value!r}") from None
+        return check_context(values, len(values))
+
+
+def encode_columns(
+    contexts: Any, context_names: Sequence[str] | None, n_rows: int
+) -> tuple[Encoding, NDArray[np.float64]]:
+    """The encoding that a log's contexts call for, and the encoded matrix (n, d)."""
+    if contexts is None:
+        return Encoding((), {}), np.empty((n_rows, 0))
+    if isinstance(contexts, Mapping) or hasattr(contexts, "columns"):  # a mapping, a pandas or polars frame
+        given = list(getattr(contexts, "columns", contexts))
+        _check_differ([str(name) for name in given])
+        columns = {str(name): contexts[name] for name in given}
+    else:
+        matrix = np.asarray(contexts)
+        if matrix.ndim == 1:
+            matrix = matrix.reshape(-1, 1)
+        if matrix.ndim != 2:
+            raise LogError(f"contexts must be a matrix of rows and columns, got shape {matrix.shape}")
+        names = tuple(context_names) if context_names else tuple(f"x{j}" for j in range(matrix.shape[1]))
+        if len(names) != matrix.shape[1]:
+            raise LogError(f"context_names has {len(names)} names for {matrix.shape[1]} columns")
+        _check_differ(names)
+        if matrix.dtype.kind in "fiu":
+            return _checked(Encoding(names, {}), matrix.astype(np.float64), n_rows)
+        columns = {name: matrix[:, j] for j, name in enumerate(names)}
+    parts: list[NDArray[np.float64]] = []
+    categories: dict[str, tuple[Hashable, ...]] = {}
+    for name, column in columns.items():
+        values = np.asarray(column)
+        if values.ndim != 1 or values.size != n_rows:
+            raise LogError(f"context column {name!r} must have {n_rows} rows, got shape {values.shape}")
+        if values.dtype.kind in "fiu":
+            parts.append(values.astype(np.float64).reshape(-1, 1))
+        else:
+            encoded, categories_or_none = _encode_column(name, values)
+            parts.append(encoded)
+            if categories_or_none is not None:
+                categories[name] = categories_or_none
+    matrix = np.hstack(parts) if parts else np.empty((n_rows, 0))
+    return _checked(Encoding(tuple(columns), categories), matrix, n_rows)
+
+
+def is_missing(value: Any) -> bool:
+    """None, NaN, NaT, or pandas' NA, which will not say whether it equals itself."""
+    try:
+        return value is None or bool(value != value)
+    except (TypeError, ValueError):
+        return True
+
+
+def _check_differ(names: Sequence[str]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise LogError(f"context columns must have different names, got {name!r} twice")
+
+
+def _encode_column(name: str, values: NDArray[Any]) -> tuple[NDArray[np.float64], tuple[Hashable, ...] | None]:
+    items = values.tolist()
+    for row, item in enumerate(items):
+        if is_missing(item):
+            raise LogError(f"context column {name!r} is missing in row {row}")
+    if all(isinstance(item, Real) and type(item) is not bool for item in items):  # numbers in a column of objects
+        return np.array(items, dtype=np.float64).reshape(-1, 1), None
+    try:
+        known = tuple(sorted(set(items)))
+    except TypeError:
+        known = tuple(dict.fromkeys(items))
+    place = {category: k for k, category in enumerate(known)}
+    encoded = np.zeros((len(items), len(known)))
+    encoded[np.arange(len(items)), [place[item] for item in items]] = 1.0
+    return encoded, known
+
+
+def _checked(encoding: Encoding, matrix: NDArray[np.float64], n_rows: int) -> tuple[Encoding, NDArray[np.float64]]:
+    if matrix.shape[0] != n_rows:
+        raise LogError(f"contexts and outcomes must have the same length, got {matrix.shape[0]} and {n_rows}")
+    finite = np.isfinite(matrix)
+    if not finite.all():
+        row, column = (int(i) for i in np.argwhere(~finite)[0])
+        name = encoding.names[column]
+        raise LogError(f"context in row {row}, column {name!r} must be finite, got {matrix[row, column]}")
+    return encoding, matrix

@@ -1,0 +1,132 @@
+"""The canonical table: action, outcome, propensity, time, id, x0, x1, ... and p0, p1, ... as one lazy expression."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+from headstart.logs.encoding import Encoding
+from headstart.logs.tables.columns import Roles, is_text
+
+_FEW = 16  # labels that one CASE compares in turn; more of them are halved first
+_BYTEWISE = ("duckdb", "pyspark")  # backends that order text as Python does
+
+
+def canonical_table(
+    rows: Any,
+    roles: Roles,
+    encoding: Encoding,
+    labels: Sequence[Hashable],
+    chance_of: Callable[[Any, Hashable], Any] | None,
+) -> Any:
+    """The columns under their canonical names. A column that has its type already is passed through as it is."""
+    columns = {"action": action_index(rows[roles.action], labels), "outcome": as_number(rows[roles.outcome])}
+    if roles.propensity:
+        columns["propensity"] = as_number(rows[roles.propensity])
+    if roles.timestamp:
+        columns["time"] = as_time(rows[roles.timestamp])
+    if roles.id:
+        columns["id"] = rows[roles.id]
+    features = [part for name in encoding.columns for part in encode(rows[name], encoding.categories.get(name))]
+    columns |= {f"x{j}": feature for j, feature in enumerate(features)}
+    if chance_of is not None:
+        columns |= {f"p{k}": as_chance(rows, chance_of, label) for k, label in enumerate(labels)}
+    return rows.select(**columns)
+
+
+def as_number(column: Any) -> Any:
+    """A column as float64; text that is no number becomes missing."""
+    kind = column.type()
+    if kind.is_float64():
+        return column
+    if kind.is_boolean():
+        return as_indicator(column)
+    if is_text(kind):
+        return column.cast("string").strip().try_cast("float64")
+    return column.cast("float64")
+
+
+def as_indicator(truth: Any) -> Any:
+    """1 where true, else 0; by way of whole numbers, because to PostgreSQL a written 1.0 is a decimal."""
+    return truth.cast("int32").cast("float64")
+
+
+def is_nan(column: Any) -> Any:
+    """Whether a number is NaN; never, on a backend that does not know it."""
+    import ibis
+    import ibis.expr.operations as ops
+
+    return column.isnan() if column.get_backend().has_operation(ops.IsNan) else ibis.literal(False)
+
+
+def is_infinite(column: Any) -> Any:
+    """Whether a number is beyond every other."""
+    import ibis.expr.operations as ops
+
+    known = column.get_backend().has_operation(ops.IsInf)
+    return column.isinf() if known else column.abs() > sys.float_info.max
+
+
+def as_time(column: Any) -> Any:
+    """A timestamp, or whatever else has an order: text is parsed, numbers stay."""
+    return column.try_cast("timestamp('UTC')") if column.type().is_string() else column
+
+
+def as_chance(rows: Any, chance_of: Callable[[Any, Hashable], Any], label: Hashable) -> Any:
+    """The probability of an action; one that was not among the candidates had none."""
+    import ibis
+
+    found = chance_of(rows, label)
+    return ibis.literal(0).cast("float64") if found is None else found.cast("float64").fill_null(0.0)
+
+
+def encode(column: Any, categories: Sequence[Hashable] | None) -> list[Any]:
+    """The column itself, or one 0/1 column per category."""
+    if categories is None:
+        return [as_number(column)]
+    return [as_indicator(column == category) for category in categories]
+
+
+def action_index(column: Any, labels: Sequence[Hashable]) -> Any:
+    """Labels as 0..K-1.
+
+    Whole numbers without a gap are shifted, so that a log of indices is read as it is. Other labels are compared
+    one by one; when they are many and the backend sorts as Python does, they are halved first, so that a row
+    costs log K comparisons, not K.
+    """
+    kind = column.type()
+    whole = [label for label in labels if type(label) is int]
+    if len(whole) == len(labels) and kind.is_numeric():
+        column = column if kind.is_int64() else column.cast("int64")
+        low = whole[0]
+        if whole == list(range(low, low + len(whole))):
+            return column if low == 0 else column - low
+    pairs: list[Any] = [(label, place) for place, label in enumerate(labels)]
+    is_sorted_alike = column.type().is_numeric() or column.get_backend().name in _BYTEWISE
+    if len(pairs) > _FEW and is_sorted_alike and len({type(label) for label in labels}) == 1:
+        return _halve(column, sorted(pairs)).cast("int64")
+    return column.cases(*pairs).cast("int64")
+
+
+def _halve(column: Any, pairs: list[Any]) -> Any:
+    if len(pairs) <= _FEW:
+        return column.cases(*pairs)
+    middle = len(pairs) // 2
+    return (column < pairs[middle][0]).ifelse(_halve(column, pairs[:middle]), _halve(column, pairs[middle:]))
+
+
+def distinct_values(rows: Any, columns: Sequence[str]) -> Mapping[str, list[Any]]:
+    """The values of each column, in one pass where the backend can collect them; only for columns of few values."""
+    import ibis.expr.operations as ops
+
+    if not columns:
+        return {}
+    if rows.get_backend().has_operation(ops.ArrayCollect):
+        sets = {f"c{j}": rows[name].collect(distinct=True) for j, name in enumerate(columns)}
+        found = rows.aggregate(**sets).to_pyarrow().to_pylist()[0]
+        return {name: found[f"c{j}"] or [] for j, name in enumerate(columns)}
+    return {
+        name: rows.filter(rows[name].notnull()).select(value=rows[name]).distinct().to_pyarrow()["value"].to_pylist()
+        for name in columns
+    }

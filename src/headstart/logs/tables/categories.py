@@ -1,0 +1,75 @@
+"""How often each outcome occurred in each stratum under each action: what matching needs instead of rows."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headstart.logs.tables.sampling import copies_of_a_row, sample_rows, with_keys
+from headstart.logs.tables.statistics import as_array, check_indices
+
+MAX_GROUPS = 1_000_000  # of a stratum, an action and an outcome: 8 (d + 3) bytes each
+
+
+class SampledWarning(UserWarning):
+    """A table was too varied to be counted, and a uniform sample of its rows stands for it."""
+
+
+class OutcomeCounts(NamedTuple):
+    strata: NDArray[np.float64]  # (g, d) a context, or a lattice point; d is 0 if there is but one
+    actions: NDArray[np.int64]  # (g,)
+    outcomes: NDArray[np.float64]  # (g,)
+    counts: NDArray[np.int64]  # (g,) rows
+
+
+def count_outcomes(
+    table: Any, strata: Sequence[str], n_actions: int, n_rows: int, max_groups: int = MAX_GROUPS
+) -> OutcomeCounts:
+    """Rows per stratum (the values of these columns), action and outcome, of a table with `n_rows` rows.
+
+    The exact counts if there are at most `max_groups` of them. Otherwise a uniform sample of `max_groups` rows (seed
+    0), each with a count of 1, and a SampledWarning says so.
+    """
+    names = [*strata, "action", "outcome"]
+    found: Any = None
+    if n_rows <= 4 * max_groups or not _are_surely_more(table, names, max_groups):
+        rows = table.select(*names)
+        found = rows.group_by(names).aggregate(copies=rows.count()).limit(max_groups + 1).to_pyarrow()
+    is_sampled = found is None or found.num_rows > max_groups
+    if is_sampled:
+        found = sample_rows(table, names, (), max_groups, np.random.default_rng(0))
+        warnings.warn(
+            f"the log has more than {max_groups:,} different (context, action, outcome): a uniform sample of "
+            f"{max_groups:,} of its {n_rows:,} rows stands for it. To use all rows, round the contexts or the "
+            "outcome, or choose an evaluator that needs sums only (IPSWeighting, LinearModel)",
+            SampledWarning,
+            stacklevel=4,
+        )
+    values = np.empty((found.num_rows, len(strata)))
+    for j, name in enumerate(strata):
+        values[:, j] = as_array(found[name], np.float64)
+    return OutcomeCounts(
+        values,
+        check_indices(as_array(found["action"], np.float64), n_actions),
+        as_array(found["outcome"], np.float64),
+        np.ones(found.num_rows, dtype=np.int64) if is_sampled else as_array(found["copies"], np.int64),
+    )
+
+
+def nearest_pivot(column: Any, pivots: NDArray[np.float64]) -> Any:
+    """The index of the nearest of the sorted pivots, ties to the lower, as an expression."""
+    place = column * 0.0
+    for low, high in itertools.pairwise(pivots.tolist()):
+        place = place + ((column - high).abs() < (column - low).abs()).cast("float64")
+    return place
+
+
+def _are_surely_more(table: Any, names: Sequence[str], max_groups: int) -> bool:
+    """Whether two scans show that there are far more groups than this, so that nobody need count them."""
+    rows, n = with_keys(table, names, (), np.random.default_rng(0))
+    return n / copies_of_a_row(rows, n) > 2.0 * max_groups

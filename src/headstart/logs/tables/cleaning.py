@@ -1,0 +1,188 @@
+"""The rules for rows that cannot be used, each with a count; and Reading, which says what was read and how.
+
+| fault | rule |
+|---|---|
+| a missing value (null, NaN, an empty cell) in a column that is used | the row is dropped; missing="error" raises |
+| an infinite outcome or context | as a missing value |
+| a propensity outside (0, 1] | as a missing value; beyond one row in a hundred the column is refused |
+| an outcome or propensity that is not a number | error, with the place |
+| an action outside the given action_names | error, with labels and counts |
+| an id a second time | the first row with it is kept |
+| times out of order | counted; `read_log` puts the rows in order, `scan_log` leaves them |
+| equal rows | kept and counted: two users may be alike |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from headstart.errors import LogError
+from headstart.logs.tables.canonical import as_number, as_time, is_infinite, is_nan
+from headstart.logs.tables.columns import Asked, Roles, is_text
+from headstart.logs.tables.places import find_first
+from headstart.logs.tables.sources.opened import Opened
+
+_MOST_WRONG_PROPENSITIES = 0.01  # a share beyond which the column is something else than a propensity
+_TOLERANCE = 1e-6  # of a propensity above 1: what rounding to six digits leaves, as for Log
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What was recognised in a source, which rows were dropped and why, and what else a reader should know."""
+
+    source: str  # in words
+    format: str  # in words
+    n_rows: int  # rows of the source
+    n_kept: int  # rows of the log
+    columns: Mapping[str, str]  # role -> column
+    recognised: tuple[str, ...] = ()  # roles whose column was found by its name, not given
+    contexts: tuple[str, ...] = ()  # columns to decide on
+    confounders: tuple[str, ...] = ()  # columns to adjust for only
+    decide_on: tuple[str, ...] = ()  # the encoded columns to decide on, as WarmStart(decide_on=...) takes them
+    left_out: Mapping[str, str] = field(default_factory=dict)  # column -> why
+    counts: Mapping[str, int] = field(default_factory=dict)  # rule -> rows
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        lines = [f"{self.source} ({self.format}): {self.n_rows:,} rows, {self.n_kept:,} kept"]
+        for role, column in self.columns.items():
+            how = "recognised" if role in self.recognised else "given"
+            lines.append(f"  {role:<12}{column}  ({how})")
+        for what, names in (("contexts", self.contexts), ("confounders", self.confounders)):
+            if names:
+                shown = ", ".join(names[:12]) + (f", ... ({len(names)} in all)" if len(names) > 12 else "")
+                lines.append(f"  {what:<12}{shown}")
+        lines += [f"  {n:,} rows: {rule}" for rule, n in self.counts.items()]
+        lines += [f"  left out {column}: {why}" for column, why in self.left_out.items()]
+        lines += [f"  note: {note}" for note in self.notes]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A way in which a row cannot be used."""
+
+    rule: str
+    column: str
+    of: Callable[[Any], Any]  # table -> truth column
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What the first pass over the source found."""
+
+    n_rows: int
+    n_unusable: int
+    faults: Mapping[str, int]  # rule -> rows, those that occur
+    missing: Mapping[str, int]  # column -> rows
+    about_distinct: Mapping[str, int]  # column of labels -> about how many values
+
+    @property
+    def n_kept(self) -> int:
+        return self.n_rows - self.n_unusable
+
+
+def list_faults(schema: Mapping[str, Any], roles: Roles) -> list[Fault]:
+    """Every way in which a row of this table can be unusable."""
+    faults = []
+    numbers = [name for name in (roles.outcome, roles.propensity) if name]
+    for name in dict.fromkeys((roles.action, *numbers, roles.timestamp, *roles.adjusted)):
+        if name is None:
+            continue
+        faults.append(Fault(f"missing value in {name!r}, dropped", name, _missing(name, schema[name])))
+        if schema[name].is_floating() and name not in (roles.action, roles.propensity, roles.timestamp):
+            faults.append(Fault(f"infinite value in {name!r}, dropped", name, _infinite(name)))
+    if roles.outcome and is_text(schema[roles.outcome]):
+        faults.append(Fault(f"infinite value in {roles.outcome!r}, dropped", roles.outcome, _infinite(roles.outcome)))
+    if roles.propensity:
+        faults.append(Fault(PROPENSITY_RULE, roles.propensity, _outside(roles.propensity)))
+    return faults
+
+
+PROPENSITY_RULE = "propensity outside (0, 1], dropped"
+
+
+def unreadable(schema: Mapping[str, Any], roles: Roles) -> list[Fault]:
+    """Values that are text where a number or a time must stand: the column is not what it was taken for."""
+    found = []
+    for role in ("outcome", "propensity"):
+        name = roles.columns.get(role)
+        if name is not None and is_text(schema[name]):
+            found.append(Fault(f"the {role} must be a number", name, _unparsed(name, as_number)))
+    if roles.timestamp and schema[roles.timestamp].is_string():
+        found.append(Fault("the timestamp must be a time", roles.timestamp, _unparsed(roles.timestamp, as_time)))
+    return found
+
+
+def count_faults(rows: Any, faults: Sequence[Fault], label_columns: Sequence[str]) -> Counted:
+    """The first pass: one aggregate query that counts every fault and about how many labels there are."""
+    asked = {"n": rows.count(), "wrong": as_any(faults)(rows).sum()}
+    asked |= {f"f{j}": fault.of(rows).sum() for j, fault in enumerate(faults)}
+    asked |= {f"d{j}": rows[name].approx_nunique() for j, name in enumerate(label_columns)}
+    found = rows.aggregate(**asked).to_pyarrow().to_pylist()[0]
+    counts = {fault.rule: int(found[f"f{j}"] or 0) for j, fault in enumerate(faults)}
+    return Counted(
+        n_rows=int(found["n"]),
+        n_unusable=int(found["wrong"] or 0),
+        faults={rule: n for rule, n in counts.items() if n},
+        missing={
+            fault.column: counts[fault.rule]
+            for fault in faults
+            if fault.rule.startswith("missing") and counts[fault.rule]
+        },
+        about_distinct={name: int(found[f"d{j}"] or 0) for j, name in enumerate(label_columns)},
+    )
+
+
+def check_faults(opened: Opened, asked: Asked, roles: Roles, faults: Sequence[Fault], counted: Counted) -> None:
+    """Faults that are errors: any with missing="error", and a propensity that is none."""
+    for fault in faults:
+        n = counted.faults.get(fault.rule, 0)
+        is_other = fault.rule == PROPENSITY_RULE and n > _MOST_WRONG_PROPENSITIES * counted.n_rows
+        if n and (asked.missing == "error" or is_other):
+            place, value = find_first(opened, fault.column, fault.of)
+            what = fault.rule.removesuffix(", dropped")
+            way = "; is it a propensity? give propensity=, or propensity=False" if is_other else ""
+            raise LogError(f"{place}: {what}: {value!r} (in {n:,} of {counted.n_rows:,} rows){way}")
+    if counted.n_rows and not counted.n_kept:
+        listed = "; ".join(f"{rule}: {n:,}" for rule, n in counted.faults.items())
+        raise LogError(f"{opened.place}: no row can be used ({listed})")
+
+
+def as_any(faults: Sequence[Fault]) -> Callable[[Any], Any]:
+    """table -> whether a row has any of these faults."""
+    return lambda table: reduce(or_, (fault.of(table) for fault in faults))
+
+
+def _missing(name: str, kind: Any) -> Callable[[Any], Any]:
+    if kind.is_floating():
+        return lambda table: table[name].isnull() | is_nan(table[name])
+    if kind.is_json():
+        return lambda table: table[name].isnull() | (table[name].cast("string") == "null")
+    if kind.is_string():
+        return lambda table: table[name].isnull() | (table[name] == "")
+    return lambda table: table[name].isnull()
+
+
+def _infinite(name: str) -> Callable[[Any], Any]:
+    return lambda table: is_infinite(as_number(table[name]))
+
+
+def _outside(name: str) -> Callable[[Any], Any]:
+    def of(table: Any) -> Any:
+        chance = as_number(table[name])
+        return (chance <= 0.0) | ((chance > 1.0 + _TOLERANCE) & ~is_nan(chance))  # to a database NaN is above 1
+
+    return of
+
+
+def _unparsed(name: str, parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def of(table: Any) -> Any:
+        is_blank = table[name].cast("string").strip().isin(("", "null"))
+        return table[name].notnull() & ~is_blank & parse(table[name]).isnull()
+
+    return of

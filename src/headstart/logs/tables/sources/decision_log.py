@@ -1,0 +1,69 @@
+"""headstart's own decision log, as the service writes it: JSON lines, Parquet, or a table.
+
+A row: event_id, time, context (named columns, or a list of numbers; none if the experiment has no contexts), action,
+propensity, probabilities (of every action, by label) and outcome, which is missing until it comes. Other columns
+(version, is_holdout) are no contexts; `where={"is_holdout": False}` can choose by them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+from typing import Any
+
+from headstart.errors import LogError
+from headstart.logs.tables.sources.opened import Opened, Shape
+
+_COLUMNS = {"event_id", "action", "propensity", "probabilities"}
+
+
+def arrange(opened: Opened) -> Opened:
+    """The context's parts become columns of their own; decisions whose outcome has not come are counted."""
+    table = opened.table
+    if "outcome" not in table.columns:
+        raise LogError(f"{opened.place}: no decision has an outcome yet")
+    columns = {name: table[name] for name in table.columns if name != "context"}
+    parts = _parts(table, opened.place)
+    contexts = {name if name not in columns else f"context.{name}": part for name, part in parts.items()}
+    roles = {"action": "action", "outcome": "outcome", "propensity": "propensity", "id": "event_id"}
+    roles |= {"timestamp": "time"} if "time" in columns else {}
+    kind = table["probabilities"].type()
+    return replace(
+        opened,
+        table=table.select(**columns, **contexts),
+        format=f"headstart's decision log, {opened.format}",
+        roles=roles,
+        contexts=tuple(contexts),
+        labels=tuple(kind.names) if kind.is_struct() else (),
+        chance_of=_chance_of if kind.is_struct() or kind.is_map() else None,
+        notes=(*opened.notes, "a decision without an outcome is one whose outcome has not come: it is dropped"),
+    )
+
+
+def _parts(table: Any, place: str) -> dict[str, Any]:
+    if "context" not in table.columns:
+        return {}
+    column = table["context"]
+    kind = column.type()
+    if kind.is_struct():
+        return {name: column[name] for name in kind.names}
+    if kind.is_array() and kind.value_type.is_numeric():
+        longest = table.aggregate(n=column.length().max()).to_pyarrow()["n"][0].as_py() or 0
+        return {f"x{j}": column[j] for j in range(longest)}
+    if kind.is_json() or kind.is_null() or kind.is_map():  # no row has one
+        return {}
+    raise LogError(f"{place}: context must be named columns or a list of numbers, it is {kind}")
+
+
+def _chance_of(rows: Any, label: Hashable) -> Any:
+    column = rows["probabilities"]
+    if column.type().is_map():
+        return column.get(str(label))
+    return column[str(label)] if str(label) in column.type().names else None
+
+
+def _recognises(table: Any) -> bool:
+    return set(table.columns) >= _COLUMNS
+
+
+SHAPES = (Shape("decision-log", _recognises, arrange),)

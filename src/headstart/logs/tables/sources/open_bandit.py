@@ -1,0 +1,35 @@
+"""The Open Bandit Dataset: recognised by its columns, in CSV or anything else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from headstart.logs.tables.sources.opened import Opened, Shape
+
+_COLUMNS = {"item_id", "position", "click", "propensity_score"}
+
+
+def arrange(opened: Opened) -> Opened:
+    """Items are actions, clicks are outcomes, and the contexts are the user's features."""
+    names = opened.table.columns
+    roles = {"action": "item_id", "outcome": "click", "propensity": "propensity_score"}
+    roles |= {"timestamp": "timestamp"} if "timestamp" in names else {}
+    return replace(
+        opened,
+        format=f"Open Bandit Dataset, {opened.format}",
+        roles=roles,
+        contexts=tuple(name for name in names if name.startswith("user_feature")),
+        notes=(
+            *opened.notes,
+            "all positions are read together; where={'position': 1} reads one",
+            "user-item affinities are not contexts unless named: they tell items apart, not users",
+        ),
+    )
+
+
+def _recognises(table: Any) -> bool:
+    return set(table.columns) >= _COLUMNS and any(name.startswith("user_feature") for name in table.columns)
+
+
+SHAPES = (Shape("open-bandit", _recognises, arrange),)

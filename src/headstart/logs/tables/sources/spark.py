@@ -1,0 +1,27 @@
+"""PySpark frames: named in their session and spoken to through Ibis, so the cluster does the work."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from headstart.logs.tables.columns import check_names
+from headstart.logs.tables.connection import Settings
+from headstart.logs.tables.sources.opened import Opened, Source
+
+
+def open_spark(frame: Any, settings: Settings) -> Opened:
+    """The frame as an Ibis table of its own session."""
+    import ibis
+
+    check_names(frame.columns, "the Spark frame")
+    name = f"headstart_{uuid.uuid4().hex}"
+    frame.createOrReplaceTempView(name)
+    return Opened(ibis.pyspark.connect(frame.sparkSession).table(name), "Spark frame", "the Spark frame")
+
+
+def _is_spark(thing: Any) -> bool:
+    return type(thing).__module__.startswith("pyspark.") and hasattr(thing, "createOrReplaceTempView")
+
+
+SOURCES = (Source("spark", _is_spark, open_spark),)

@@ -1,0 +1,256 @@
+"""LogTable: a log that stays where it is, and answers with sums, counts and samples instead of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from headstart.checks import check_whole
+from headstart.errors import ActionError, LogError, OptionError
+from headstart.logs.encoding import Encoding
+from headstart.logs.log import Log
+from headstart.logs.sums import ActionSums, ContextSums
+from headstart.logs.tables import statistics
+from headstart.logs.tables.batches import read_batches
+from headstart.logs.tables.categories import MAX_GROUPS, OutcomeCounts, count_outcomes, nearest_pivot
+from headstart.logs.tables.logistic import with_logistic
+from headstart.logs.tables.sampling import sample_rows
+from headstart.logs.tables.statistics import names_of
+from headstart.randomness import RNG, as_generator
+
+
+class LogTable:
+    """A log of any size as a lazy Ibis expression; it speaks `Log`'s language but holds no rows.
+
+    Parameters
+    ----------
+    table
+        The canonical table: `action` (index 0..K-1), `outcome`, `propensity` if known, encoded contexts `x0`,
+        `x1`, ..., perhaps whole propensity vectors `p0`, ..., `p{K-1}`, perhaps `time` and `id`.
+    encoding, action_names
+        How a user's columns became x0, x1, ...; and the labels of the action indices.
+    reading
+        What the reader has to say of how the rows were read; kept, not used.
+    """
+
+    def __init__(
+        self, table: Any, *, encoding: Encoding, action_names: tuple[Hashable, ...], reading: Any = None
+    ) -> None:
+        self._table, self._encoding, self._action_names = table, encoding, tuple(action_names)
+        self.reading = reading
+        self._index = {name: k for k, name in enumerate(self._action_names)}
+        self._length: int | None = None
+        self._range: tuple[float, float] | None = None
+        self._sums: ActionSums | None = None
+        columns = set(table.columns)
+        for name in ("action", "outcome", *(f"x{j}" for j in range(self.n_features))):
+            if name not in columns:
+                raise LogError(f"the canonical table has no column {name!r}; it has {', '.join(table.columns)}")
+
+    @property
+    def table(self) -> Any:
+        """The Ibis expression."""
+        return self._table
+
+    @property
+    def n_actions(self) -> int:
+        return len(self._action_names)
+
+    @property
+    def action_names(self) -> tuple[Hashable, ...]:
+        """The labels, in the order of their indices."""
+        return self._action_names
+
+    @property
+    def encoding(self) -> Encoding:
+        """How a user's columns become numbers."""
+        return self._encoding
+
+    @property
+    def context_names(self) -> tuple[str, ...]:
+        """The names of the encoded columns."""
+        return self._encoding.names
+
+    @property
+    def n_features(self) -> int:
+        """Encoded context columns."""
+        return len(self._encoding.names)
+
+    @property
+    def has_propensities(self) -> bool:
+        return "propensity" in self._table.columns
+
+    @property
+    def has_propensity_vectors(self) -> bool:
+        """Whether every row has the chance of every action, not only of the one taken."""
+        return all(f"p{k}" in self._table.columns for k in range(self.n_actions))
+
+    def __len__(self) -> int:
+        if self._length is None:
+            self._length = int(self._table.count().to_pyarrow().as_py())
+        return self._length
+
+    def __repr__(self) -> str:
+        known = "with" if self.has_propensities else "without"
+        rows = "rows not yet counted" if self._length is None else f"{self._length} rows"
+        shape = f"{rows}, {self.n_actions} actions, {self.n_features} context columns"
+        return f"LogTable({shape}, {known} propensities, on {self._table.get_backend().name})"
+
+    def action_index(self, label: Hashable) -> int:
+        """The index of an action's label."""
+        try:
+            return self._index[label]
+        except (KeyError, TypeError):
+            known = ", ".join(repr(name) for name in self._action_names[:8])
+            raise ActionError(f"unknown action {label!r}; known: {known}") from None
+
+    def context(self, user: Mapping[str, Any] | ArrayLike) -> NDArray[np.float64]:
+        """One user's columns, by name, as the vector that oracles and evaluators take."""
+        return self._encoding.encode(user)
+
+    @property
+    def outcome_range(self) -> tuple[float, float]:
+        """The smallest and the largest outcome."""
+        if self._range is None:
+            column = self._table.outcome
+            found = self._table.aggregate(low=column.min(), high=column.max()).to_pyarrow()
+            low, high = found["low"][0].as_py(), found["high"][0].as_py()
+            if low is None:
+                raise LogError("the log is empty: it needs at least one row")
+            self._range = float(low), float(high)
+        return self._range
+
+    def action_sums(self, only: Sequence[str] = statistics.EVERY) -> ActionSums:
+        """Sums of outcomes and weights per action. One query, asked once; `only` these fields, the others NaN."""
+        if self._sums is not None:
+            return self._sums
+        sums = statistics.sum_actions(self._table, self.n_actions, only)
+        if set(only) >= set(statistics.EVERY):
+            self._sums, self._length = sums, int(sums.n.sum())
+        return sums
+
+    def context_sums(self) -> ContextSums:
+        """Sums of context columns per action, plain and weighted."""
+        return statistics.sum_contexts(self._table, self.n_actions, self.n_features)
+
+    def product_sums(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Per action, of z = (x, 1): the sums of z z', (K, d + 1, d + 1), and of y z, (K, d + 1)."""
+        return statistics.sum_products(self._table, self.n_actions, self.n_features)
+
+    def propensity_counts(self, edges: ArrayLike) -> NDArray[np.int64]:
+        """Rows per action and bin of the propensity of the action taken, (K, bins)."""
+        if not self.has_propensities:
+            raise LogError("the log has no propensities: see LogTable.with_propensities_from")
+        return statistics.count_propensities(self._table, np.asarray(edges, float), self.n_actions)
+
+    def outcome_counts(self, max_groups: int = MAX_GROUPS) -> OutcomeCounts:
+        """Rows per action and outcome. Beyond `max_groups` different ones a sample stands for the table, out loud."""
+        return self._count(self._table, [], max_groups)
+
+    def category_counts(self, max_groups: int = MAX_GROUPS) -> OutcomeCounts:
+        """Rows per encoded context, action and outcome. Beyond `max_groups` a sample, out loud."""
+        return self._count(self._table, names_of("x", self.n_features), max_groups)
+
+    def point_counts(self, pivots: ArrayLike, max_groups: int = MAX_GROUPS) -> OutcomeCounts:
+        """Rows per lattice point, action and outcome. Beyond `max_groups` a sample, out loud.
+
+        A point is the indices of the pivots nearest to the propensities of the first K - 1 actions.
+        """
+        self._check_vectors()
+        levels = np.asarray(pivots, dtype=np.float64)
+        points = {f"x{k}": nearest_pivot(self._table[f"p{k}"], levels) for k in range(self.n_actions - 1)}
+        rows = self._table.select("action", "outcome", **points)
+        return self._count(rows, list(points), max_groups)
+
+    def _count(self, table: Any, strata: list[str], max_groups: int) -> OutcomeCounts:
+        return count_outcomes(table, strata, self.n_actions, len(self), check_whole("max_groups", max_groups))
+
+    def with_propensities_from(self, model: Any) -> LogTable:
+        """The same table with the propensities of a logistic model, computed by the database row by row.
+
+        `model` is a LogisticPropensity, or anything whose `kernel_state` has `slopes` (K, d) and `intercepts` (K,).
+        """
+        state: Any = getattr(model, "kernel_state", None)
+        if not (hasattr(state, "slopes") and hasattr(state, "intercepts")):
+            raise OptionError(
+                f"the model must be a LogisticPropensity, got {type(model).__name__}: other models need rows, so "
+                "take a sample(n_rows) and estimate there"
+            )
+        known = state.slopes.shape
+        if known != (self.n_actions, self.n_features):
+            raise OptionError(
+                f"the model is of {known[0]} actions and {known[1]} context columns, the table has {self.n_actions} "
+                f"and {self.n_features}"
+            )
+        return self._twin(with_logistic(self._table, state.slopes, state.intercepts))
+
+    def filter(self, predicate: Any) -> LogTable:
+        """The rows for which an Ibis predicate over the canonical columns holds: `table.filter(lambda t: ...)`."""
+        return self._twin(self._table.filter(predicate))
+
+    def to_log(self) -> Log:
+        """All rows in memory: about 8 (d + 3) bytes a row, twice that while they come."""
+        return self._as_log(self._table.select(*self._columns()).to_pyarrow())
+
+    def sample(self, n_rows: int, rng: RNG = 0) -> Log:
+        """A uniform sample without replacement; all rows if there are no more. Two or three scans.
+
+        It depends on the seed and on the rows as a multiset alone: neither on their order nor on threads, files or
+        the database (see `sampling`).
+        """
+        if check_whole("n_rows", n_rows) >= len(self):
+            return self.to_log()
+        names = ["action", "outcome", *names_of("x", self.n_features)]
+        others = [name for name in self._columns() if name not in names]
+        return self._as_log(sample_rows(self._table, names, others, n_rows, as_generator(rng)))
+
+    def batches(self, n_rows: int = 1 << 16) -> Iterator[Log]:
+        """All rows, at most `n_rows` at a time, as Logs. An embedded DuckDB takes no other query meanwhile."""
+        for batch in read_batches(self._table.select(*self._columns()), check_whole("n_rows", n_rows)):
+            if batch.num_rows:
+                yield self._as_log(batch)
+
+    def _twin(self, table: Any) -> LogTable:
+        return LogTable(table, encoding=self._encoding, action_names=self._action_names, reading=self.reading)
+
+    def _check_vectors(self) -> None:
+        if not self.has_propensity_vectors:
+            raise LogError(
+                "the table has no whole propensity vectors: see with_propensities_from(LogisticPropensity(...))"
+            )
+
+    def _columns(self) -> list[str]:
+        """What a Log holds of a row."""
+        names = ["action", "outcome", *(f"x{j}" for j in range(self.n_features))]
+        if self.has_propensity_vectors:
+            names += [f"p{k}" for k in range(self.n_actions)]
+        elif self.has_propensities:
+            names.append("propensity")
+        return names
+
+    def _as_log(self, rows: Any) -> Log:
+        def column(name: str) -> NDArray[np.float64]:
+            return statistics.as_array(rows[name], np.float64)
+
+        def matrix(prefix: str, count: int) -> NDArray[np.float64]:
+            out = np.empty((rows.num_rows, count))
+            for j in range(count):
+                out[:, j] = column(f"{prefix}{j}")
+            return out
+
+        propensities = None
+        if self.has_propensity_vectors:
+            propensities = matrix("p", self.n_actions)
+        elif self.has_propensities:
+            propensities = column("propensity")
+        return Log.of_encoded(
+            statistics.check_indices(column("action"), self.n_actions),
+            column("outcome"),
+            matrix("x", self.n_features),
+            propensities,
+            encoding=self._encoding,
+            action_names=self._action_names,
+        )

@@ -1,0 +1,1 @@
+"""The engine: asks become events in one thread, and events become the state that decides."""

@@ -1,0 +1,81 @@
+"""Deciding: from the policy's chances to the vector that is logged and the action drawn from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from headstart.serve.engine.draw import draw_action, draw_uniform, mix_floor
+from headstart.serve.engine.fold import Fold
+from headstart.serve.store.events import Body
+
+
+class Decider:
+    """Decides by a fold's present state. A policy that looks at no context is asked once per version."""
+
+    def __init__(self, fold: Fold) -> None:
+        self.fold = fold
+        self._version = -1
+        self._kept: dict[tuple[Any, ...] | None, list[float]] = {}
+
+    def decide(self, event_id: str, context: dict[str, Any], available: list[Any] | None) -> Body:
+        """The body of a `decision` event: what was known, the chances, and the action drawn from them."""
+        fold = self.fold
+        config = fold.config
+        is_holdout = (
+            config.holdout > 0.0 and draw_uniform("hold-out", config.seed, config.name, event_id) < config.holdout
+        )
+        if is_holdout:
+            offered = self._offered(available)
+            probabilities = [0.0] * len(config.actions)
+            for a in offered:
+                probabilities[a] = 1.0 / len(offered)
+        else:
+            probabilities = self._probabilities(context, available)
+        action = draw_action(probabilities, draw_uniform("action", config.seed, config.name, event_id))
+        body: Body = {
+            "context": context,
+            "action": config.actions[action],
+            "propensity": probabilities[action],
+            "probabilities": probabilities,
+            "version": fold.version,
+        }
+        if available is not None:
+            body["available"] = available
+        if is_holdout:
+            body["is_holdout"] = True
+        return body
+
+    def chances(self) -> list[float]:
+        """The vector that the next user would be drawn with, of a policy that looks at no context."""
+        return self._probabilities({}, None)
+
+    def _offered(self, available: list[Any] | None) -> list[int]:
+        config = self.fold.config
+        if available is None:
+            return list(range(len(config.actions)))
+        return [config.actions.index(label) for label in available]
+
+    def _probabilities(self, context: dict[str, Any], available: list[Any] | None) -> list[float]:
+        fold = self.fold
+        policy = fold.policy
+        if policy.has_context:
+            return self._ask(context, available)
+        if self._version != fold.version:
+            self._version = fold.version
+            self._kept.clear()
+        key = None if available is None else tuple(available)
+        kept = self._kept.get(key)
+        if kept is None:
+            kept = self._kept[key] = self._ask(context, available)
+        return kept
+
+    def _ask(self, context: dict[str, Any], available: list[Any] | None) -> list[float]:
+        config = self.fold.config
+        offered = self._offered(available)
+        mask = None
+        if available is not None:
+            mask = np.zeros(len(config.actions), dtype=np.bool_)
+            mask[offered] = True
+        return mix_floor(self.fold.policy.probabilities(context, mask), offered, config.epsilon)

@@ -1,0 +1,283 @@
+"""Engine: decisions, outcomes and their state, over any store. The server is a thin skin around it.
+
+Calls are safe from any thread. One thread writes and folds; a decision is computed, drawn, committed and only then
+answered. `decide` and `outcome` wait; `decide_async` and `outcome_async` are awaited on an event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, Self
+
+from headstart.errors import HeadstartError, OptionError
+from headstart.serve.config import ServiceConfig
+from headstart.serve.engine.asks import Ask, CloseAsk, DecideAsk, SteerAsk, as_decide, as_outcome
+from headstart.serve.engine.export import export_rows
+from headstart.serve.engine.fold import Fold
+from headstart.serve.engine.history import Seen, read_history
+from headstart.serve.engine.ledger import Ledger
+from headstart.serve.engine.opening import open_store
+from headstart.serve.engine.state import describe
+from headstart.serve.engine.writer import Ticket, Writer
+from headstart.serve.errors import StoreUnavailable, UnknownExperiment
+from headstart.serve.store import events as kinds
+from headstart.serve.store.events import Decision, Event, Receipt
+from headstart.serve.store.store import PAGE, Store
+
+
+class Engine:
+    """Experiments over a store. Open one with `Engine.open(load_config(...))`."""
+
+    def __init__(self, config: ServiceConfig, store: Store, clock: Callable[[], float]) -> None:
+        self.config = config
+        self._ledger = Ledger(config, store, clock)
+        self._writer = Writer(self._ledger.run_group, self._ledger.look_after)
+
+    @classmethod
+    def open(
+        cls,
+        config: ServiceConfig,
+        *,
+        clock: Callable[[], float] = time.time,
+        store: Store | None = None,
+    ) -> Self:
+        """Open the store, record what the configuration changed, and fold its events.
+
+        `clock` gives seconds since 1970. `store` takes the place of the one that the configuration names.
+        """
+        opened = open_store(config.store) if store is None else store
+        try:
+            return cls(config, opened, clock)
+        except BaseException:
+            opened.close()
+            raise
+
+    # -- decisions and outcomes
+
+    def decide(
+        self,
+        experiment: str,
+        context: Mapping[str, Any] | None = None,
+        available: Sequence[Any] | None = None,
+        event_id: str | None = None,
+    ) -> Decision:
+        """Decide for one user; durable when it returns. The same event id gets the same decision."""
+        return self._ask(self._as_decide(experiment, context, available, event_id))
+
+    def outcome(self, experiment: str, event_id: str, outcome: float) -> Receipt:
+        """Record what came of a decision; durable when it returns. Repeating it is safe."""
+        return self._ask(as_outcome(self._fold(experiment), event_id, outcome))
+
+    async def decide_async(
+        self,
+        experiment: str,
+        context: Mapping[str, Any] | None = None,
+        available: Sequence[Any] | None = None,
+        event_id: str | None = None,
+    ) -> Decision:
+        """`decide` for an event loop."""
+        return await self._ask_async(self._as_decide(experiment, context, available, event_id))
+
+    async def outcome_async(self, experiment: str, event_id: str, outcome: float) -> Receipt:
+        """`outcome` for an event loop."""
+        return await self._ask_async(as_outcome(self._fold(experiment), event_id, outcome))
+
+    def decide_many(self, experiment: str, users: Sequence[Mapping[str, Any]]) -> list[Decision | HeadstartError]:
+        """Decide for many users in one commit; a user has context, available and event_id, all optional.
+
+        An answer that is an error stands for its own user: the others are decided.
+        """
+        asks = self._as_decides(experiment, users)
+        return _merge(asks, self._submit(_good(asks)).wait())
+
+    async def decide_many_async(
+        self, experiment: str, users: Sequence[Mapping[str, Any]]
+    ) -> list[Decision | HeadstartError]:
+        """`decide_many` for an event loop."""
+        asks = self._as_decides(experiment, users)
+        return _merge(asks, await self._submit_async(_good(asks)))
+
+    def outcome_many(self, experiment: str, outcomes: Sequence[tuple[str, float]]) -> list[Receipt | HeadstartError]:
+        """Record many outcomes, (event id, outcome) each, in one commit; an error stands for its own outcome."""
+        asks = self._as_outcomes(experiment, outcomes)
+        return _merge(asks, self._submit(_good(asks)).wait())
+
+    async def outcome_many_async(
+        self, experiment: str, outcomes: Sequence[tuple[str, float]]
+    ) -> list[Receipt | HeadstartError]:
+        """`outcome_many` for an event loop."""
+        asks = self._as_outcomes(experiment, outcomes)
+        return _merge(asks, await self._submit_async(_good(asks)))
+
+    # -- what people decide about an experiment
+
+    def freeze(self, experiment: str, reason: str = "") -> int:
+        """Stop learning: decisions go on by the present state, outcomes are kept. The event's sequence number."""
+        return self._steer(experiment, kinds.FROZEN, {"reason": reason})
+
+    def unfreeze(self, experiment: str, reason: str = "") -> int:
+        """Learn again, beginning with the outcomes that came in the meantime."""
+        return self._steer(experiment, kinds.UNFROZEN, {"reason": reason})
+
+    def roll_back(self, experiment: str, to_version: int, reason: str = "") -> int:
+        """Forget the outcomes that came after a version; they stay in the log."""
+        newest = self._fold(experiment).version
+        if not 0 <= to_version <= newest:
+            raise OptionError(f"to_version must be a version up to {newest}, got {to_version}")
+        return self._steer(experiment, kinds.ROLLED_BACK, {"to": to_version, "reason": reason})
+
+    def withdraw_log(self, experiment: str, reason: str = "") -> int:
+        """Go on as if there had been no log: everything that users taught is learnt again without it."""
+        return self._steer(experiment, kinds.LOG_WITHDRAWN, {"reason": reason})
+
+    def close_windows(self) -> int:
+        """Learn the decisions whose outcome window is over by now; how many. A running engine does it by itself."""
+        closed = 0
+        for name, fold in self._ledger.folds.items():
+            while fold.learns_at_close and (n := self._ask(CloseAsk(name))):
+                closed += n
+        return closed
+
+    # -- looking
+
+    def state(self, experiment: str) -> dict[str, Any]:
+        """What the policy believes and what has happened, for people and pages."""
+        fold = self._fold(experiment)
+        with self._ledger.lock:
+            told = describe(fold, self._ledger.deciders[experiment])
+            return {**told, "duplicates": self._ledger.duplicates[experiment]}
+
+    def fingerprint(self, experiment: str) -> bytes:
+        """The folded state as bytes: the same for the same events, in every process."""
+        fold = self._fold(experiment)
+        with self._ledger.lock:
+            return fold.fingerprint()
+
+    def events(self, experiment: str, after: int = 0, limit: int = PAGE) -> list[Event]:
+        """Events after a sequence number, in their order."""
+        self._fold(experiment)
+        return list(self._ledger.reader.events(after, experiment, limit))
+
+    def last_event(self, experiment: str, kind: str) -> Event | None:
+        """The newest event of a kind that has no event id (configuration, warm_start, frozen, log_withdrawn ...)."""
+        self._fold(experiment)
+        return self._ledger.reader.last(experiment, kind)
+
+    def history(self, experiment: str, after: int = 0) -> Iterator[Seen]:
+        """Decisions and outcomes as they came to count, after a sequence number: for reports, which sum them."""
+        return read_history(self._ledger.reader, self._fold(experiment), after)
+
+    def export(self, experiment: str, after: int = 0) -> Iterator[dict[str, Any]]:
+        """Decisions joined to their outcomes, as rows of the next log."""
+        return export_rows(self._ledger.reader, self._fold(experiment), after)
+
+    def watch_commits(self, told: Callable[[float, int], None]) -> None:
+        """Have each commit's seconds and number of events told, in the writer's thread."""
+        self._ledger.on_commit = told
+
+    def health(self) -> dict[str, Any]:
+        """Whether writing works, how many wait for it, and how far this process is behind the store."""
+        try:
+            newest = self._ledger.store.query("SELECT max(sequence) FROM events")[0][0] or 0
+            error = self._ledger.last_error
+        except StoreUnavailable as failure:
+            newest, error = self._ledger.position, str(failure)
+        return {
+            "is_writable": error is None,
+            "error": error,
+            "broken": dict(self._ledger.broken),
+            "waiting": self._writer.n_waiting,
+            "position": self._ledger.position,
+            "lag": max(0, newest - self._ledger.position),
+            "is_folder": self._ledger.store.is_folder(),
+        }
+
+    def close(self) -> None:
+        """Finish what was asked, keep a snapshot, let go of the store."""
+        self._writer.close()
+        try:
+            self._ledger.save_snapshots(every=1_000)
+        except HeadstartError:
+            pass  # a snapshot is only a cache
+        finally:
+            self._ledger.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -- the caller's side
+
+    def _fold(self, experiment: str) -> Fold:
+        fold = self._ledger.folds.get(experiment)
+        if fold is None:
+            raise UnknownExperiment(f"no experiment {experiment!r}; known: {', '.join(self._ledger.folds)}")
+        if experiment in self._ledger.broken:
+            raise StoreUnavailable(f"experiment {experiment!r} cannot be folded: {self._ledger.broken[experiment]}")
+        return fold
+
+    def _as_decide(
+        self,
+        experiment: str,
+        context: Mapping[str, Any] | None = None,
+        available: Sequence[Any] | None = None,
+        event_id: str | None = None,
+    ) -> DecideAsk:
+        config = self._fold(experiment).config
+        return as_decide(config, context, available, event_id, self._ledger.now() // 1000)
+
+    def _as_decides(self, experiment: str, users: Sequence[Mapping[str, Any]]) -> list[Ask | HeadstartError]:
+        self._fold(experiment)
+        return [_attempt(partial(self._as_decide, experiment, **user)) for user in users]
+
+    def _as_outcomes(self, experiment: str, outcomes: Sequence[tuple[str, float]]) -> list[Ask | HeadstartError]:
+        fold = self._fold(experiment)
+        return [_attempt(partial(as_outcome, fold, *pair)) for pair in outcomes]
+
+    def _submit(self, asks: Sequence[Ask]) -> Ticket:
+        return self._writer.submit(Ticket(asks))
+
+    def _submit_async(self, asks: Sequence[Ask]) -> Awaitable[list[Any]]:
+        ticket = self._writer.submit(Ticket(asks, asyncio.get_running_loop()))
+        assert ticket.future is not None
+        return ticket.future
+
+    def _ask(self, ask: Ask) -> Any:
+        return _only(self._submit([ask]).wait())
+
+    async def _ask_async(self, ask: Ask) -> Any:
+        return _only(await self._submit_async([ask]))
+
+    def _steer(self, experiment: str, kind: str, body: dict[str, Any]) -> int:
+        self._fold(experiment)
+        sequence: int = self._ask(SteerAsk(experiment, kind, body))
+        return sequence
+
+
+def _attempt(make: Callable[[], Ask]) -> Ask | HeadstartError:
+    try:
+        return make()
+    except HeadstartError as error:
+        return error
+
+
+def _good(asks: Sequence[Ask | HeadstartError]) -> list[Ask]:
+    return [ask for ask in asks if not isinstance(ask, HeadstartError)]
+
+
+def _merge(asks: Sequence[Ask | HeadstartError], answers: Sequence[Any]) -> list[Any]:
+    """The answers, with the errors of what was never asked in their places."""
+    rest = iter(answers)
+    return [ask if isinstance(ask, HeadstartError) else next(rest) for ask in asks]
+
+
+def _only(answers: Sequence[Any]) -> Any:
+    answer = answers[0]
+    if isinstance(answer, HeadstartError):
+        raise answer
+    return answer

@@ -1,0 +1,221 @@
+"""The fold: an experiment's state is its events, one after the other, and nothing else.
+
+    configuration, warm_start, log_withdrawn   the policy is built anew and learns again what counts
+    outcome                                    learnt at once (without a default outcome)
+    window_closed                              its decisions are learnt, in their order
+    frozen ... unfrozen                        outcomes between the two are learnt at the second
+    rolled_back                                what was learnt after a version is forgotten
+    decision, late, dangling, conflicting      counted; the policy stays as it is
+
+The clock does not enter: time is in the events. The policy is built when it is first needed, so a configuration that
+another replaced costs nothing, nor does a log that was withdrawn need to be there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+import orjson
+
+from headstart.errors import HeadstartError
+from headstart.serve.config import ExperimentConfig, read_experiment
+from headstart.serve.engine.policies import build_policy
+from headstart.serve.engine.served_policy import ServedPolicy
+from headstart.serve.engine.snapshot import load_policy, save_policy
+from headstart.serve.engine.sources import Source
+from headstart.serve.engine.tally import Tally
+from headstart.serve.errors import StoreCorrupt
+from headstart.serve.store import events as kinds
+from headstart.serve.store.events import Event, Learnt
+
+FORMAT = 1  # of snapshots: one of another format is not read, the events are folded instead
+
+
+class Rows(Protocol):
+    """How the fold looks back into the store."""
+
+    def __call__(self, experiment: str, after: int, through: int, *, at_close: bool) -> Iterator[Learnt]:
+        """The outcomes that began to count in (after, through], in their order."""
+
+
+class Fold:
+    """One experiment's state after the events folded so far."""
+
+    def __init__(self, name: str, rows: Rows, find_source: Callable[[ExperimentConfig, str], Source]) -> None:
+        self.name = name
+        self._config: ExperimentConfig | None = None
+        self.position = 0  # the last event folded
+        self.version = 0  # the last event that changed what the policy would do
+        self.frozen_at: int | None = None
+        self.log: dict[str, Any] | None = None  # the warm start in force: hash, rows, counts, means
+        self.closed_through = 0  # decisions up to here have been learnt (with a default outcome)
+        self.counts_after: list[list[int]] = []  # stretches (after, through] of earlier events that still count
+        self.began = 0  # and everything after this one
+        self.declared: list[list[Any]] = []  # [sequence, actions] of every configuration so far
+        self.tally = Tally()
+        self.set_aside = 0  # outcomes that the present policy cannot take: an action or column it does not have
+        self.quiet_until = 0  # learning before this event would be thrown away
+        self._rows, self._find_source = rows, find_source
+        self._policy: ServedPolicy | None = None
+        self._indices: dict[Any, int] = {}
+
+    @property
+    def config(self) -> ExperimentConfig:
+        """The configuration in force."""
+        if self._config is None:
+            raise StoreCorrupt(f"experiment {self.name!r} has no configuration before event {self.position}")
+        return self._config
+
+    def _configure(self, config: ExperimentConfig) -> None:
+        self._config = config
+        self._indices = {label: a for a, label in enumerate(config.actions)}
+
+    @property
+    def policy(self) -> ServedPolicy:
+        """The policy as of `position`."""
+        if self._policy is None:
+            self._rebuild(self.position)
+        assert self._policy is not None
+        return self._policy
+
+    @property
+    def outcome_range(self) -> tuple[float, float]:
+        """Outcomes that the present policy can learn."""
+        return (-math.inf, math.inf) if self._policy is None else self._policy.outcome_range
+
+    def actions_at(self, version: int) -> list[Any]:
+        """The labels, in order, that a decision of this version was drawn from."""
+        actions: list[Any] = []
+        for sequence, declared in self.declared:
+            if sequence <= version:
+                actions = declared
+        return actions
+
+    @property
+    def learns_at_close(self) -> bool:
+        return self._config is not None and self._config.default_outcome is not None
+
+    def apply(self, event: Event) -> None:
+        """Fold one more event."""
+        kind, sequence = event.kind, event.sequence
+        if kind == kinds.DECISION:
+            self.tally.add_decision(str(event.body["action"]), is_holdout="is_holdout" in event.body)
+        elif kind == kinds.OUTCOME:
+            self.tally.outcomes += 1
+            if not self.learns_at_close:
+                if event.decision is None:
+                    raise StoreCorrupt(f"outcome {sequence} of {self.name!r} has no decision {event.about}")
+                row = Learnt(sequence, event.time, event.decided, event.decision, event.body["outcome"], False)
+                self._take(row, sequence)
+        elif kind == kinds.WINDOW_CLOSED:
+            for row in self._rows(self.name, sequence - 1, sequence, at_close=True):
+                self._take(row, sequence)
+            self.closed_through = event.body["through"]
+        elif kind == kinds.LATE:
+            self.tally.late += 1
+        elif kind == kinds.DANGLING:
+            self.tally.dangling += 1
+        elif kind == kinds.CONFLICTING:
+            self.tally.conflicting += 1
+        else:
+            self._steer(event)
+            self.version = sequence
+        self.position = sequence
+
+    def _steer(self, event: Event) -> None:
+        """The rare events: what people and configurations decide about the policy."""
+        if event.kind == kinds.CONFIGURATION:
+            self._configure(read_experiment(self.name, event.body))
+            self.declared.append([event.sequence, list(self.config.actions)])
+            self.log, self._policy = None, None
+        elif event.kind == kinds.WARM_START:
+            self.log, self._policy = event.body, None
+        elif event.kind == kinds.LOG_WITHDRAWN:
+            self.log, self._policy = None, None
+        elif event.kind == kinds.FROZEN:
+            self.frozen_at = self.frozen_at or event.sequence
+        elif event.kind == kinds.UNFROZEN:
+            frozen_at, self.frozen_at = self.frozen_at, None
+            if frozen_at is not None and self._policy is not None:
+                for row in self._rows(self.name, frozen_at, event.sequence, at_close=self.learns_at_close):
+                    self._learn(row)
+        elif event.kind == kinds.ROLLED_BACK:
+            to = min(event.body["to"], self.frozen_at or event.sequence)
+            stretches = [*self.counts_after, [self.began, event.sequence]]
+            self.counts_after = [[after, min(through, to)] for after, through in stretches if after < to]
+            self.began, self._policy = event.sequence, None
+            self.frozen_at = None if self.frozen_at is None else event.sequence
+        else:
+            raise StoreCorrupt(f"event {event.sequence} is of an unknown kind {event.kind!r}: a newer headstart's?")
+
+    def _take(self, row: Learnt, sequence: int) -> None:
+        """An outcome begins to count."""
+        self.tally.add_learnt(str(row.body["action"]), row.outcome, is_default=row.is_default)
+        if self.frozen_at is None and sequence > self.quiet_until:
+            if self._policy is None:
+                self._rebuild(sequence - 1)
+            self._learn(row)
+            self.version = sequence
+
+    def _learn(self, row: Learnt) -> None:
+        assert self._policy is not None
+        try:
+            self._policy.learn(row.body["context"], self._indices[row.body["action"]], row.outcome)
+        except (KeyError, HeadstartError):  # the configuration has changed since; a rejected call changes nothing
+            self.set_aside += 1
+
+    def _rebuild(self, through: int) -> None:
+        """Build the policy from its configuration and log, and let it learn again everything that counts."""
+        source = None if self.log is None else self._find_source(self.config, self.log["hash"])
+        self._policy, self.set_aside = build_policy(self.config, source and source.log), 0
+        end = through if self.frozen_at is None else min(through, self.frozen_at)
+        for after, stretch_end in [*self.counts_after, [self.began, end]]:
+            if after < stretch_end:
+                for row in self._rows(self.name, after, stretch_end, at_close=self.learns_at_close):
+                    self._learn(row)
+
+    def save(self) -> bytes | None:
+        """A snapshot, or None for a policy that cannot be saved. Equal states give equal bytes."""
+        policy = save_policy(self.policy.policy)
+        if policy is None:
+            return None
+        return orjson.dumps({**self._plain(), "policy": policy.decode()}, option=orjson.OPT_SORT_KEYS)
+
+    def fingerprint(self) -> bytes:
+        """Everything that a refold must reproduce, bit for bit; without a saved policy, what it answers."""
+        saved = self.save()
+        if saved is not None:
+            return saved
+        told = self.policy.readings()
+        return orjson.dumps({**self._plain(), "readings": told}, option=orjson.OPT_SORT_KEYS)
+
+    def load(self, snapshot: bytes) -> bool:
+        """Take up a snapshot; False, and nothing changed, if it is of another format."""
+        saved = orjson.loads(snapshot)
+        if saved.get("format") != FORMAT:
+            return False
+        config = read_experiment(self.name, saved["config"])
+        source = None if saved["log"] is None else self._find_source(config, saved["log"]["hash"])
+        policy = build_policy(config, source and source.log)
+        load_policy(policy.policy, saved["policy"].encode())
+        self._configure(config)
+        self._policy = policy
+        self.tally = Tally.from_dict(saved["tally"])
+        for name in _PLAIN:
+            setattr(self, name, saved[name])
+        return True
+
+    def _plain(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "config": self.config.as_dict(),
+            "tally": self.tally.as_dict(),
+            **{name: getattr(self, name) for name in _PLAIN},
+        }
+
+
+_PLAIN = (
+    "position", "version", "frozen_at", "log", "closed_through", "counts_after", "began", "declared", "set_aside",
+)  # fmt: skip

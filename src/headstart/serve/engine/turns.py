@@ -1,0 +1,151 @@
+"""A turn of writing: from a group of asks to events and answers, by what the store holds at that moment.
+
+Decisions come first, by the state before the turn, so that a decision's version is always the newest one before it.
+Then everything else, in the order it came. Nothing here changes a fold: that is done when the events are durable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from headstart.errors import HeadstartError
+from headstart.serve.engine.asks import Ask, CloseAsk, DecideAsk, OutcomeAsk, SteerAsk
+from headstart.serve.engine.decision import Decider
+from headstart.serve.errors import ConflictError, PolicyFailed, StoreUnavailable
+from headstart.serve.store import events as kinds
+from headstart.serve.store.events import Body, Event, Receipt, as_decision
+from headstart.serve.store.store import PAGE, READ_DUE, Found, Known, Transaction
+
+Answer = Any  # a Decision, a Receipt, a number, or the HeadstartError that the caller gets
+
+
+class Turn:
+    """One turn. `run` answers; `events` are what it appended."""
+
+    def __init__(
+        self, transaction: Transaction, deciders: Mapping[str, Decider], broken: Mapping[str, str], now: int
+    ) -> None:
+        self.events: list[Event] = []
+        self._transaction, self._deciders, self._broken = transaction, deciders, broken
+        self._now = max(now, transaction.head.time)
+        self._found: Found = {}
+
+    def run(self, asks: Sequence[Ask]) -> list[Answer]:
+        """An answer for each ask, in their order; the events are inserted, not yet committed."""
+        self._found = self._transaction.find(
+            {
+                (ask.experiment, ask.event_id): None
+                for ask in asks
+                if isinstance(ask, OutcomeAsk) or (isinstance(ask, DecideAsk) and not ask.is_new)
+            }
+        )
+        answers: list[Answer] = [None] * len(asks)
+        later = []
+        for i, ask in enumerate(asks):
+            if isinstance(ask, DecideAsk):
+                answers[i] = self._answer(self._decide, ask)
+            else:
+                later.append(i)
+        for i in later:
+            ask = asks[i]
+            if isinstance(ask, OutcomeAsk):
+                answers[i] = self._answer(self._record, ask)
+            elif isinstance(ask, SteerAsk):
+                answers[i] = self._answer(self._steer, ask)
+            elif isinstance(ask, CloseAsk):
+                answers[i] = self._answer(self._close, ask)
+        if self.events:
+            self._transaction.insert(self.events)
+        return answers
+
+    def _decider(self, experiment: str) -> Decider:
+        if experiment in self._broken:  # since the ask was queued
+            raise StoreUnavailable(f"experiment {experiment!r} cannot be folded: {self._broken[experiment]}")
+        return self._deciders[experiment]
+
+    def _answer(self, method: Callable[[Any], Answer], ask: Ask) -> Answer:
+        try:
+            return method(ask)
+        except HeadstartError as error:
+            return error
+
+    def _append(
+        self,
+        experiment: str,
+        kind: str,
+        body: Body,
+        event_id: str | None = None,
+        decision: Known | None = None,
+    ) -> int:
+        """One more event; what it adds to an event id is known to the asks after it."""
+        sequence = self._transaction.head.sequence + len(self.events) + 1
+        event = Event(sequence, experiment, kind, event_id, self._now, None, body)
+        if decision is not None:
+            event = event._replace(about=decision.sequence, decision=decision.body, decided=decision.time)
+        self.events.append(event)
+        if event_id is not None:
+            self._found.setdefault((experiment, event_id), {})[kind] = Known(sequence, self._now, body)
+        return sequence
+
+    def _decide(self, ask: DecideAsk) -> Answer:
+        decider = self._decider(ask.experiment)
+        if not ask.is_new or (ask.experiment, ask.event_id) in self._found:
+            earlier = self._found.get((ask.experiment, ask.event_id), {}).get(kinds.DECISION)
+            if earlier is not None:
+                if earlier.body["context"] != ask.context or earlier.body.get("available") != ask.available:
+                    raise ConflictError(
+                        f"event_id {ask.event_id!r} belongs to a decision for another context or other available "
+                        "actions: use a new one for a new decision"
+                    )
+                return as_decision(ask.event_id, earlier.body, decider.fold.actions_at(earlier.body["version"]))
+        try:
+            body = decider.decide(ask.event_id, ask.context, ask.available)
+        except HeadstartError:
+            raise
+        except Exception as error:  # a policy's own fault is its experiment's, not that of the rest of the group
+            raise PolicyFailed(f"the policy of {ask.experiment!r} failed: {type(error).__name__}: {error}") from error
+        self._append(ask.experiment, kinds.DECISION, body, ask.event_id)
+        return as_decision(ask.event_id, body, decider.fold.config.actions)
+
+    def _record(self, ask: OutcomeAsk) -> Answer:
+        known = self._found.get((ask.experiment, ask.event_id), {})
+        fold = self._decider(ask.experiment).fold
+        decision = known.get(kinds.DECISION)
+        kind, status = kinds.OUTCOME, "applied"
+        if decision is None:
+            kind = status = kinds.DANGLING
+        elif fold.config.outcome_window is not None:
+            if self._now > decision.time + fold.config.window_length:
+                kind = status = kinds.LATE
+            elif fold.learns_at_close:
+                status = "waiting"
+        if fold.frozen_at is not None and status == "applied":
+            status = "waiting"
+        # The first outcome in its window is the one that counts; what comes besides it is compared with it.
+        earlier = known.get(kinds.OUTCOME) or known.get(kind)
+        if earlier is not None:
+            if earlier.body["outcome"] == ask.outcome:
+                return Receipt(ask.event_id, "duplicate")
+            kind = status = kinds.CONFLICTING
+            if kind in known:  # one is kept as evidence
+                return Receipt(ask.event_id, status)
+        about = None if kind == kinds.DANGLING else decision
+        self._append(ask.experiment, kind, {"outcome": ask.outcome}, ask.event_id, about)
+        return Receipt(ask.event_id, status)
+
+    def _steer(self, ask: SteerAsk) -> Answer:
+        return self._append(ask.experiment, ask.kind, ask.body)
+
+    def _close(self, ask: CloseAsk) -> Answer:
+        """How many windows were closed: at most a page of them, so that a turn stays short."""
+        fold = self._decider(ask.experiment).fold
+        if not fold.learns_at_close:
+            return 0
+        # Times never decrease, so what is sequenced after the close is late for all that it closes.
+        parameters = (ask.experiment, fold.closed_through, PAGE, self._now - fold.config.window_length)
+        through, n = self._transaction.query(READ_DUE, parameters)[0]
+        if n:
+            body = {"after": fold.closed_through, "through": through, "default": fold.config.default_outcome}
+            self._append(ask.experiment, kinds.WINDOW_CLOSED, body)
+        return n

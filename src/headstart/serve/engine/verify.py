@@ -1,0 +1,178 @@
+"""Verifying a store: fold everything from the first event and compare, bit for bit.
+
+- Sequence numbers have no gaps, times never decrease.
+- Every outcome is what it is called: the first in its window, late, dangling or conflicting.
+- Every decision can be made again: the chances from the state at its version, the action from its event id.
+- Every snapshot is the fold of the events up to it.
+
+Decisions under a configuration whose log is no longer there cannot be made again: they are counted, and their draws
+are checked against the chances they logged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from headstart.errors import HeadstartError
+from headstart.serve.engine.decision import Decider
+from headstart.serve.engine.draw import draw_action, draw_uniform
+from headstart.serve.engine.fold import Fold
+from headstart.serve.engine.opening import Sources
+from headstart.serve.store import events as kinds
+from headstart.serve.store.events import Event
+from headstart.serve.store.store import READ_NAMES, READ_SNAPSHOTS, Reader, Store
+
+_MAX_FAULTS = 100  # told one by one; beyond that they are only counted
+_OUTCOMES = (kinds.OUTCOME, kinds.LATE, kinds.DANGLING, kinds.CONFLICTING)
+
+
+@dataclass
+class Verdict:
+    """What was looked at and what was wrong with it."""
+
+    events: int = 0
+    decisions: int = 0
+    decided_again: int = 0  # decisions made again from the events, bit for bit
+    outcomes: int = 0
+    snapshots: int = 0
+    n_faults: int = 0
+    faults: list[str] = field(default_factory=list)
+    fingerprints: dict[str, bytes] = field(default_factory=dict)  # the folded state of each experiment
+
+    @property
+    def is_sound(self) -> bool:
+        return self.n_faults == 0
+
+    def add(self, fault: str) -> None:
+        """One more fault."""
+        self.n_faults += 1
+        if len(self.faults) < _MAX_FAULTS:
+            self.faults.append(fault)
+
+
+def verify_store(store: Store, sources: Sources | None = None) -> Verdict:
+    """Refold every experiment from its first event. `sources` holds logs that are in memory only."""
+    verdict, reader = Verdict(), Reader(store.query)
+    _check_order(reader, verdict)
+    for (name,) in store.query(READ_NAMES):
+        _Walk(store, reader, name, sources or Sources(), verdict).run()
+    return verdict
+
+
+def _check_order(reader: Reader, verdict: Verdict) -> None:
+    last, time = 0, 0
+    for event in reader.events(0):
+        verdict.events += 1
+        if event.sequence != last + 1:
+            verdict.add(f"event {last + 1} is missing: {event.sequence} follows {last}")
+        if event.time < time:
+            verdict.add(f"event {event.sequence} has a time before that of the event before it")
+        last, time = event.sequence, event.time
+
+
+class _Walk:
+    """One experiment, event by event."""
+
+    def __init__(self, store: Store, reader: Reader, name: str, sources: Sources, verdict: Verdict) -> None:
+        self._name, self._reader, self._verdict, self._sources = name, reader, verdict, sources
+        self._fold = Fold(name, reader.learnt, sources.find)
+        self._decider = Decider(self._fold)
+        self._is_known = False  # whether the policy of the present configuration can be built
+        self._decided: dict[str, tuple[int, int]] = {}  # sequence and time of each decision
+        self._reported: dict[tuple[str, str], float] = {}  # by event id and kind
+        self._snapshots = dict(store.query(READ_SNAPSHOTS, (name,)))
+        steering = [e for kind in kinds.BUILDS for e in reader.all_of(name, kind)]
+        self._builds = sorted(event.sequence for event in steering)
+
+    def run(self) -> None:
+        fold, verdict = self._fold, self._verdict
+        for event in self._reader.events(0, self._name):
+            if event.kind == kinds.DECISION:
+                self._check_decision(event)
+            elif event.kind in _OUTCOMES:
+                self._check_outcome(event)
+            try:
+                fold.apply(event)
+            except HeadstartError as error:
+                verdict.add(f"event {event.sequence} cannot be folded: {error}")
+                return
+            if event.kind in kinds.BUILDS:
+                self._find_log(event)
+            if event.sequence in self._snapshots:
+                self._check_snapshot(event.sequence)
+        for sequence in self._snapshots:
+            verdict.add(f"the snapshot of {self._name!r} at {sequence} belongs to no event of it")
+        if self._is_known:
+            verdict.fingerprints[self._name] = fold.fingerprint()
+
+    def _find_log(self, event: Event) -> None:
+        """A log that is no longer there: learning waits for the next configuration."""
+        fold = self._fold
+        self._is_known = True
+        if fold.log is not None:
+            try:
+                self._sources.find(fold.config, fold.log["hash"])
+            except (HeadstartError, OSError):
+                later = [sequence for sequence in self._builds if sequence > event.sequence]
+                fold.quiet_until = later[0] if later else 2**62
+                self._is_known = False
+
+    def _check_decision(self, event: Event) -> None:
+        body, verdict = event.body, self._verdict
+        verdict.decisions += 1
+        at = f"decision {event.sequence} ({event.event_id!r})"
+        if not self._fold.declared or event.event_id is None:
+            verdict.add(f"{at} comes before any configuration, or has no event id")
+            return
+        config = self._fold.config
+        if event.event_id in self._decided:
+            verdict.add(f"{at} is the second one of its event id")
+        self._decided[event.event_id] = event.sequence, event.time
+        chances = body["probabilities"]
+        action = draw_action(chances, draw_uniform("action", config.seed, self._name, event.event_id))
+        if config.actions[action] != body["action"] or chances[action] != body["propensity"]:
+            verdict.add(f"{at} was not drawn from the probabilities that it logged")
+        if abs(sum(chances) - 1.0) > 1e-9:
+            verdict.add(f"{at} has probabilities that sum to {sum(chances)}")
+        if body["version"] != self._fold.version:
+            if self._is_known:
+                verdict.add(f"{at} has version {body['version']}, the state before it has {self._fold.version}")
+        elif self._is_known:
+            again = self._decider.decide(event.event_id, body["context"], body.get("available"))
+            verdict.decided_again += 1
+            if again != body:
+                verdict.add(f"{at} is not what the state at version {body['version']} decides")
+
+    def _check_outcome(self, event: Event) -> None:
+        event_id, verdict = event.event_id or "", self._verdict
+        verdict.outcomes += 1
+        decision, config = self._decided.get(event_id), self._fold.config
+        at = f"{event.kind} outcome {event.sequence} ({event_id!r})"
+        if (event.about is None) != (event.kind == kinds.DANGLING or decision is None):
+            verdict.add(f"{at} points to decision {event.about}")
+        if event.kind == kinds.DANGLING:
+            if decision is not None:
+                verdict.add(f"{at} has a decision before it, {decision[0]}")
+        elif event.kind == kinds.CONFLICTING:
+            # It contradicts the first outcome, or where that is missing, the late or dangling one.
+            known = [self._reported.get((event_id, kind)) for kind in (kinds.OUTCOME, kinds.LATE, kinds.DANGLING)]
+            if next((value for value in known if value is not None), None) in (None, event.body["outcome"]):
+                verdict.add(f"{at} contradicts no other outcome")
+        elif decision is None or event.about != decision[0]:
+            verdict.add(f"{at} has no decision before it")
+        else:
+            limit = None if config.outcome_window is None else decision[1] + config.window_length
+            if (event.kind == kinds.LATE) != (limit is not None and event.time > limit):
+                verdict.add(f"{at} came {(event.time - decision[1]) / 1e6} s after its decision")
+        if (event_id, event.kind) in self._reported:
+            verdict.add(f"{at} is the second one of its event id")
+        self._reported[event_id, event.kind] = event.body["outcome"]
+
+    def _check_snapshot(self, sequence: int) -> None:
+        saved = self._snapshots.pop(sequence)
+        if self._is_known:
+            self._verdict.snapshots += 1
+            present: Any = self._fold.save()
+            if present is None or present.decode() != saved:
+                self._verdict.add(f"the snapshot of {self._name!r} at {sequence} is not the fold of its events")

@@ -1,0 +1,190 @@
+"""The OpenAPI document, written by hand beside the wire: what each path takes and every answer it may give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from headstart import __version__
+from headstart.serve.engine.asks import MAX_EVENT_ID
+from headstart.serve.http.wire import MAX_BATCH
+
+_EVENT_ID = {"type": "string", "minLength": 1, "maxLength": MAX_EVENT_ID, "pattern": r"^[ -~]+$"}
+_MAYBE_ID = {**_EVENT_ID, "type": ["string", "null"], "description": "Made by the service if there is none."}
+_ASK = {
+    "type": "object",
+    "description": "As for one user; an error in the context or the actions is answered in its place.",
+    "additionalProperties": False,
+    "properties": {
+        "context": {"type": ["object", "null"]},
+        "available": {"type": ["array", "null"], "minItems": 1},
+        "event_id": _MAYBE_ID,
+    },
+}
+_OUTCOME = {
+    "type": "object",
+    "required": ["event_id", "outcome"],
+    "additionalProperties": False,
+    "properties": {
+        "event_id": {**_EVENT_ID, "example": "order-4711"},
+        "outcome": {"type": ["number", "boolean"], "description": "What came of the decision; 0 is an outcome."},
+    },
+}
+_RECEIPT = {
+    "type": "object",
+    "required": ["event_id", "status"],
+    "properties": {
+        "event_id": {"type": "string"},
+        "status": {"type": "string", "description": "applied, waiting, duplicate, conflicting, late or dangling."},
+    },
+}
+_DECISION = {
+    "type": "object",
+    "required": ["event_id", "action", "propensity", "probabilities", "version"],
+    "properties": {
+        "event_id": {"type": "string"},
+        "action": {"description": "The action drawn, by its name."},
+        "propensity": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+        "probabilities": {
+            "type": "object",
+            "description": "The chances that the action was drawn with.",
+            "additionalProperties": {"type": "number", "minimum": 0, "maximum": 1},
+        },
+        "version": {"type": "integer", "description": "The last event that the policy had learnt from."},
+    },
+}
+_ERROR = {
+    "type": "object",
+    "required": ["error"],
+    "properties": {
+        "error": {
+            "type": "object",
+            "required": ["code", "message"],
+            "properties": {"code": {"type": "string"}, "message": {"type": "string"}},
+        }
+    },
+}
+_REFUSALS = {
+    400: "The body is not a JSON object.",
+    401: "No API key, or a wrong one.",
+    403: "The key lacks the scope.",
+    404: "No such experiment.",
+    405: "Another method is meant.",
+    409: "The event id belongs to another decision.",
+    413: "The body is too large.",
+    422: "A field has the wrong kind or value; the message names it.",
+    429: "Too many requests: wait a second.",
+    503: "The store cannot be written: nothing was recorded, try again.",
+}
+
+
+def write_document(experiments: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The document for these experiments: {name: JSON schema of its decide request}."""
+    paths: dict[str, Any] = {}
+    for name, decide in experiments.items():
+        at = f"/v1/{name}"
+        paths[f"{at}/decide"] = {"post": _post("Decide for one user", decide, _ref("Decision"), 409)}
+        paths[f"{at}/decide/batch"] = {
+            "post": _post("Decide for many users, in one commit", _many("decisions", _ASK),
+                          _many("decisions", {"anyOf": [_ref("Decision"), _ref("Error")]}), 409)
+        }  # fmt: skip
+        paths[f"{at}/outcome"] = {"post": _post("Report an outcome", _ref("Outcome"), _ref("Receipt"))}
+        paths[f"{at}/outcome/batch"] = {
+            "post": _post("Report many outcomes", _many("outcomes", _ref("Outcome")),
+                          _many("outcomes", {"anyOf": [_ref("Receipt"), _ref("Error")]}))
+        }  # fmt: skip
+        paths[f"{at}/state"] = {"get": _get("What the policy believes")}
+        paths[f"{at}/report"] = {"get": _get("What the page shows")}
+        paths[f"{at}/log"] = {"get": _log()}
+    for path, summary in (("/health", "Is the process alive?"), ("/ready", "Is it ready to decide?")):
+        paths[path] = {"get": _get(summary)}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "headstart decision service", "version": __version__},
+        "paths": paths,
+        "components": {
+            "schemas": {"Decision": _DECISION, "Outcome": _OUTCOME, "Receipt": _RECEIPT, "Error": _ERROR},
+            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def decide_schema(actions: list[Any], contexts: Mapping[str, Any]) -> dict[str, Any]:
+    """The request of `decide` for an experiment with these actions and context columns."""
+    columns = {
+        name: {"type": "number"} if kind == "number" else {"enum": list(kind)} for name, kind in contexts.items()
+    }
+    context: dict[str, Any] = {"type": "object", "additionalProperties": False, "properties": columns}
+    if columns:
+        context["required"] = list(columns)
+    else:
+        context["type"] = ["object", "null"]
+    request: dict[str, Any] = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            "context": context,
+            "available": {"type": ["array", "null"], "minItems": 1, "items": {"enum": list(actions)}},
+            "event_id": _MAYBE_ID,
+        },
+    }
+    if columns:
+        request["required"] = ["context"]
+    return request
+
+
+def _ref(name: str) -> dict[str, Any]:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _many(name: str, items: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "required": [name],
+        "additionalProperties": False,
+        "properties": {name: {"type": "array", "minItems": 1, "maxItems": MAX_BATCH, "items": items}},
+    }
+
+
+def _post(summary: str, request: Mapping[str, Any], answer: Mapping[str, Any], *refusals: int) -> dict[str, Any]:
+    return {
+        "summary": summary,
+        "requestBody": {"required": True, "content": {"application/json": {"schema": request}}},
+        "responses": {
+            "200": {"description": "Durable.", "content": {"application/json": {"schema": answer}}},
+            **_errors(400, 401, 403, 404, 413, 422, 429, 503, *refusals),
+        },
+    }
+
+
+def _get(summary: str) -> dict[str, Any]:
+    return {
+        "summary": summary,
+        "responses": {
+            "200": {"description": "JSON.", "content": {"application/json": {"schema": {"type": "object"}}}},
+            **_errors(401, 403, 404, 429, 503),
+        },
+    }
+
+
+def _log() -> dict[str, Any]:
+    formats = {"type": "string", "enum": ["jsonl", "parquet", "dsjson"], "default": "jsonl"}
+    return {
+        "summary": "The decisions and their outcomes, as the next log",
+        "parameters": [{"name": "format", "in": "query", "schema": formats}],
+        "responses": {
+            "200": {
+                "description": "One row per decision.",
+                "content": {
+                    "application/jsonl": {"schema": {"type": "string"}},
+                    "application/vnd.apache.parquet": {"schema": {"type": "string", "format": "binary"}},
+                },
+            },
+            **_errors(401, 403, 404, 422, 429, 503),
+        },
+    }
+
+
+def _errors(*statuses: int) -> dict[str, Any]:
+    shape = {"application/json": {"schema": _ref("Error")}}
+    return {str(status): {"description": _REFUSALS[status], "content": shape} for status in statuses}

@@ -1,0 +1,220 @@
+"""What can be looked at: health, metrics, state, reports, the log, the pages. Nothing here changes anything."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from headstart.errors import HeadstartError
+from headstart.serve.errors import UnknownExperiment
+from headstart.serve.http.openapi import decide_schema, write_document
+from headstart.serve.http.wire import RequestError, as_error, as_json, as_refusal
+from headstart.serve.telling.formats import as_dsjson, as_jsonl, write_parquet
+from headstart.serve.telling.pages import render_experiment, render_index
+
+if TYPE_CHECKING:
+    from headstart.serve.http.app import App
+
+_FORMATS = ("jsonl", "dsjson", "parquet")
+_POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; frame-ancestors 'none'"
+_SAFE = {"Content-Security-Policy": _POLICY, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
+_STATIC = {"page.css": "text/css", "page.js": "text/javascript", "plotly.min.js": "text/javascript"}
+
+
+def make_routes(app: App) -> Any:
+    """A Starlette app for everything but decisions and outcomes."""
+    looks = Looks(app)
+    guarded = {
+        "/v1/experiments": looks.experiments,
+        "/v1/{experiment}/state": looks.state,
+        "/v1/{experiment}/report": looks.report,
+        "/v1/{experiment}/log": looks.log,
+        "/metrics": looks.metrics,
+        "/": looks.index,
+        "/experiments/{experiment}": looks.experiment,
+    }
+    opened = {
+        "/health": looks.health,
+        "/ready": looks.ready,
+        "/openapi.json": looks.openapi,
+        "/static/{name}": looks.static,
+    }
+    routes = [Route(path, _guard(app, look)) for path, look in guarded.items()]
+    routes += [Route(path, look) for path, look in opened.items()]
+    # Paths that only take POST: the right method never comes here, the wrong one is told so.
+    routes += [Route(f"/v1/{{experiment}}/{verb}", _not_here, methods=["POST"]) for verb in app._posts]
+
+    @asynccontextmanager
+    async def lifespan(_: Any) -> AsyncIterator[None]:
+        yield
+        await run_in_threadpool(app.engine.close)
+
+    handlers: dict[Any, Any] = {
+        HTTPException: _on_http,
+        RequestError: _on_request,
+        HeadstartError: _on_headstart,
+        Exception: _on_failure,
+    }
+    return Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
+
+
+def _guard(app: App, look: Callable[[Request], Any]) -> Callable[[Request], Any]:
+    async def guarded(request: Request) -> Response:
+        app.check(request.scope, "read")
+        found: Response = await look(request)
+        return found
+
+    return guarded
+
+
+async def _not_here(request: Request) -> Response:
+    raise HTTPException(404)
+
+
+class Looks:
+    """One method a path."""
+
+    def __init__(self, app: App) -> None:
+        self._app, self._engine = app, app.engine
+
+    def _find(self, request: Request) -> str:
+        name: str = request.path_params["experiment"]
+        if name not in self._app.overviews:
+            known = ", ".join(self._app.overviews)
+            raise UnknownExperiment(f"no experiment {name!r:.80}; known: {known}")
+        return name
+
+    async def health(self, _: Request) -> Response:
+        """The process is alive."""
+        return _json({"status": "alive"})
+
+    async def ready(self, _: Request) -> Response:
+        """It can decide, durably."""
+        health = await run_in_threadpool(self._engine.health)
+        is_ready = health["is_writable"] and not health["broken"]
+        return _json({"is_ready": is_ready, **health}, 200 if is_ready else 503)
+
+    async def metrics(self, _: Request) -> Response:
+        """For Prometheus."""
+        text = await run_in_threadpool(self._app.metrics.as_text)
+        return Response(text, media_type="text/plain; version=0.0.4")
+
+    async def openapi(self, _: Request) -> Response:
+        """The API as a document."""
+        experiments = self._engine.config.experiments.items()
+        return _json(write_document({n: decide_schema(list(e.actions), e.contexts) for n, e in experiments}))
+
+    async def experiments(self, _: Request) -> Response:
+        """Names of the experiments."""
+        return _json({"experiments": list(self._app.overviews)})
+
+    async def state(self, request: Request) -> Response:
+        """What the policy believes."""
+        return _json(await run_in_threadpool(self._engine.state, self._find(request)))
+
+    async def report(self, request: Request) -> Response:
+        """What the page shows."""
+        return _json(await run_in_threadpool(self._app.overviews[self._find(request)].as_dict))
+
+    async def log(self, request: Request) -> Response:
+        """Decisions and outcomes as the next log."""
+        name, format = self._find(request), request.query_params.get("format", "jsonl")
+        if format not in _FORMATS:
+            raise RequestError(422, "invalid", f"format must be one of {', '.join(_FORMATS)}, got {format!r:.80}")
+        config = self._engine.config.experiments[name]
+        labels, rows = [str(label) for label in config.actions], self._engine.export(name)
+        if format == "parquet":
+            file = await run_in_threadpool(_spool, rows, config)
+            return StreamingResponse(
+                _pieces(file),
+                media_type="application/vnd.apache.parquet",
+                headers={"Content-Disposition": f'attachment; filename="{name}.parquet"'},
+            )
+        lines: Iterator[bytes] = (as_jsonl if format == "jsonl" else as_dsjson)(rows, labels)
+        return StreamingResponse(_joined(lines), media_type="application/jsonl")
+
+    async def index(self, _: Request) -> Response:
+        """The list of experiments."""
+        reports = await run_in_threadpool(
+            lambda: [overview.as_dict(with_audit=False) for overview in self._app.overviews.values()]
+        )
+        return HTMLResponse(render_index(reports), headers=_SAFE)
+
+    async def experiment(self, request: Request) -> Response:
+        """One experiment's page."""
+        report = await run_in_threadpool(self._app.overviews[self._find(request)].as_dict)
+        return HTMLResponse(render_experiment(report), headers=_SAFE)
+
+    async def static(self, request: Request) -> Response:
+        """Style, script, and plotly's own bundle out of its package: no page asks another host."""
+        name = request.path_params["name"]
+        if name not in _STATIC:
+            raise HTTPException(404)
+        is_ours = not name.startswith("plotly")
+        place = files("headstart.serve.telling.pages") / "static" if is_ours else files("plotly") / "package_data"
+        body = await run_in_threadpool((place / name).read_bytes)
+        return Response(body, media_type=_STATIC[name], headers={"Cache-Control": "max-age=3600"})
+
+
+def _spool(rows: Any, config: Any) -> Any:
+    file = tempfile.SpooledTemporaryFile(1 << 24)  # noqa: SIM115 - closed when it has been sent
+    write_parquet(rows, config, file)
+    file.seek(0)
+    return file
+
+
+def _pieces(file: Any) -> Iterator[bytes]:
+    with file:
+        yield from iter(lambda: file.read(1 << 16), b"")
+
+
+def _joined(lines: Iterator[bytes]) -> Iterator[bytes]:
+    """Lines in pieces of about 64 kB: one hop between threads each."""
+    piece: list[bytes] = []
+    size = 0
+    for line in lines:
+        piece.append(line)
+        size += len(line)
+        if size > 1 << 16:
+            yield b"".join(piece)
+            piece, size = [], 0
+    yield b"".join(piece)
+
+
+def _json(value: Any, status: int = 200) -> Response:
+    return Response(as_json(value), status, media_type="application/json")
+
+
+def _refuse(error: RequestError) -> Response:
+    headers = {"WWW-Authenticate": 'Basic realm="headstart"'} if error.status == 401 else {}
+    return Response(as_json(as_error(error)), error.status, headers, media_type="application/json")
+
+
+async def _on_http(_: Request, error: HTTPException) -> Response:
+    codes = {404: ("not_found", "no such path: /openapi.json lists them"), 405: ("wrong_method", "another method")}
+    code, message = codes.get(error.status_code, ("refused", str(error.detail)))
+    answer = _refuse(RequestError(error.status_code, code, message))
+    answer.headers.update(error.headers or {})
+    return answer
+
+
+async def _on_request(_: Request, error: RequestError) -> Response:
+    return _refuse(error)
+
+
+async def _on_headstart(_: Request, error: HeadstartError) -> Response:
+    return _refuse(as_refusal(error))
+
+
+async def _on_failure(_: Request, error: Exception) -> Response:
+    return _refuse(RequestError(500, "internal", "the service failed: see its log"))

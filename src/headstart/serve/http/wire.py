@@ -1,0 +1,152 @@
+"""Requests and answers as JSON: what a body must hold, and the one shape of every error.
+
+{"error": {"code": "unknown_experiment", "message": "no experiment 'adds'; known: ads"}}
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import orjson
+
+from headstart.errors import HeadstartError
+from headstart.serve.engine.asks import MAX_EVENT_ID
+from headstart.serve.errors import ConflictError, StoreCorrupt, StoreUnavailable, UnknownExperiment
+from headstart.serve.store.events import Decision, Receipt
+
+MAX_BATCH = 1000
+_KINDS = {dict: "an object", list: "a list", str: "text", bool: "true or false", int: "a number", float: "a number"}
+
+
+class RequestError(Exception):
+    """A request that is answered with an error: its status, a code for programs, a message for people."""
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        super().__init__(message)
+        self.status, self.code, self.message = status, code, message
+
+
+class DecideRequest(NamedTuple):
+    """Who asks; None: no event id was given, the service makes one."""
+
+    context: Mapping[str, Any] | None
+    available: list[Any] | None
+    event_id: str | None
+
+
+class OutcomeRequest(NamedTuple):
+    """What came of a decision."""
+
+    event_id: str
+    outcome: float
+
+
+def as_refusal(error: HeadstartError) -> RequestError:
+    """How a request that the engine refused is answered."""
+    for kind, status, code in _REFUSALS:
+        if isinstance(error, kind):
+            return RequestError(status, code, str(error))
+    return RequestError(422, "invalid", str(error))
+
+
+_REFUSALS: tuple[tuple[type[HeadstartError], int, str], ...] = (
+    (UnknownExperiment, 404, "unknown_experiment"),
+    (ConflictError, 409, "conflict"),
+    (StoreUnavailable, 503, "store_unavailable"),
+    (StoreCorrupt, 500, "store_corrupt"),
+)
+
+
+def as_decision(decision: Decision) -> dict[str, Any]:
+    """A decision as the caller sees it."""
+    return {
+        "event_id": decision.event_id,
+        "action": decision.action,
+        "propensity": decision.propensity,
+        "probabilities": dict(zip(map(str, decision.actions), decision.probabilities, strict=True)),
+        "version": decision.version,
+    }
+
+
+def as_receipt(receipt: Receipt) -> dict[str, Any]:
+    """What became of an outcome."""
+    return {"event_id": receipt.event_id, "status": receipt.status}
+
+
+def as_json(value: Any) -> bytes:
+    """Compact JSON; floats round-trip exactly."""
+    return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)
+
+
+def as_error(error: RequestError) -> dict[str, Any]:
+    """The body of every error."""
+    return {"error": {"code": error.code, "message": error.message}}
+
+
+def read_object(body: bytes) -> dict[str, Any]:
+    """The body as a JSON object."""
+    try:
+        value = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise RequestError(400, "not_json", f"the body is not JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise RequestError(400, "not_an_object", f"the body must be a JSON object, got {_kind(value)}")
+    return value
+
+
+def read_decide(value: Any, place: str = "") -> DecideRequest:
+    """One decision's request: {context?, available?, event_id?}."""
+    _check_fields(value, ("context", "available", "event_id"), place)
+    context, available = value.get("context"), value.get("available")
+    if context is not None and not isinstance(context, dict):
+        raise _invalid(f"{place}context must be an object of columns, got {_kind(context)}")
+    if available is not None and (not isinstance(available, list) or not available):
+        raise _invalid(f"{place}available must be a list of at least one action")
+    event_id = value.get("event_id")
+    return DecideRequest(context, available, None if event_id is None else _check_event_id(event_id, place))
+
+
+def read_outcome(value: Any, place: str = "") -> OutcomeRequest:
+    """One outcome's report: {event_id, outcome}. An outcome of 0 is an outcome."""
+    _check_fields(value, ("event_id", "outcome"), place)
+    if "event_id" not in value:
+        raise _invalid(f"{place}event_id is missing")
+    outcome = value.get("outcome")
+    if isinstance(outcome, bool):
+        outcome = float(outcome)
+    if not isinstance(outcome, int | float) or not math.isfinite(outcome):
+        raise _invalid(f"{place}outcome must be a finite number, got {_kind(outcome)}")
+    return OutcomeRequest(_check_event_id(value["event_id"], place), float(outcome))
+
+
+def read_many(value: dict[str, Any], name: str) -> list[Any]:
+    """The list of a batch: {name: [...]}."""
+    _check_fields(value, (name,), "")
+    items = value.get(name)
+    if not isinstance(items, list) or not 1 <= len(items) <= MAX_BATCH:
+        raise _invalid(f"{name} must be a list of 1 to {MAX_BATCH}")
+    return items
+
+
+def _check_fields(value: Any, known: tuple[str, ...], place: str) -> None:
+    if not isinstance(value, dict):
+        raise _invalid(f"{place or 'the body '}must be an object, got {_kind(value)}")
+    for name in value:
+        if name not in known:
+            raise _invalid(f"{place}{name!r} is not a field; known: {', '.join(known)}")
+
+
+def _check_event_id(event_id: Any, place: str) -> str:
+    if not isinstance(event_id, str) or not 1 <= len(event_id) <= MAX_EVENT_ID or not event_id.isprintable():
+        raise _invalid(f"{place}event_id must be 1 to {MAX_EVENT_ID} printable characters")
+    return event_id
+
+
+def _invalid(message: str) -> RequestError:
+    return RequestError(422, "invalid", message)
+
+
+def _kind(value: Any) -> str:
+    return "null" if value is None else _KINDS.get(type(value), type(value).__name__)

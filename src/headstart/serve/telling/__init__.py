@@ -1,0 +1,1 @@
+"""What the service tells people and other programs: reports, pages, exports."""

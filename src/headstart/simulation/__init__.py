@@ -1,0 +1,1 @@
+"""Policies living through worlds and logs: simulation, replay, rejection."""

@@ -1,0 +1,232 @@
+"""Rejection replay: a policy that learns lives through a log of another policy as if it had met the users itself.
+
+An event (x, a, y) was logged with propensity p = p(a | x). The policy, after the events accepted so far, chooses b
+for x; it is accepted if b = a and a uniform draw is below c / p, where 0 < c <= p(b | x) for every x and b. Then
+
+    P(accepted | x, history) = sum over b of pi(b | x, history) p(b | x) c / p(b | x) = c,
+
+whatever x, the choice and the history are. So an accepted event's x has the population's distribution, its action is
+distributed as pi(. | x, history), and its y as the outcome of that action, given x (the log's actions being
+unconfounded given x). Events are independent, so by induction the accepted ones are distributed as the rounds of the
+policy's own life, and the number of accepted among n events is binomial (n, c) for any policy. With c = p = 1 / K
+nothing is drawn: that is Li et al. (2011); Mandel et al. (2016) have it for Markov decision processes.
+
+Where such a c accepts too few events, it is taken larger and an event with p < c is accepted whenever b = a: users
+whose action had a propensity below c are then met p / c times as often as they should be (a bias that is counted and
+told), and the value is estimated from all events, the rejected too, by the doubly robust term
+
+    m_b(x) + 1{b = a} (y - m_a(x)) / p,
+
+whose mean given x and the history is that of the outcome of the choice, whatever m is (m comes from other rows).
+It is the non-stationary doubly robust estimate of Dudik et al. (2012), the choice drawn instead of averaged over.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headstart import kernels
+from headstart.errors import LogError, OptionError, OutcomeError
+from headstart.kernels import play, update
+from headstart.kernels.arrays import copy_into
+from headstart.logs.log import Log
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+_EVEN = 1e-6  # how far from 1/K a propensity of a log by lot may be
+
+REPLAY, REJECTION, ROBUST = "replay", "rejection replay", "doubly robust replay"
+
+
+def is_even(log: Log) -> bool:
+    """Whether every action was chosen by lot, all with the same chance."""
+    return log.propensities is not None and bool(np.abs(log.propensities - 1.0 / log.n_actions).max() <= _EVEN)
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """How events are accepted, and what that costs."""
+
+    method: str
+    chance: float  # c
+    clipped_share: float  # of users whose chance of some action (the worst) is below c
+    n_rounds: int  # accepted events that all policies are compared over
+
+
+def choose_acceptance(log: Log, n_stream: int, rounds: int | None) -> Acceptance:
+    """The largest chance that is unbiased, if it leaves enough rounds; else one that does, with its bias counted.
+
+    Enough are 200, or 20 for each action if that is more: below, a policy that tries every action a few times has
+    hardly begun to decide. Rounds are those that all but one run in 30,000 reach (4 standard deviations of the
+    binomial).
+    """
+    assert log.propensities is not None
+    chances = log.propensities if log.propensity_matrix is None else log.propensity_matrix
+    even = 1.0 / log.n_actions
+    exact = even if is_even(log) else min(float(chances.min()), even)
+    enough = min(max(200, 20 * log.n_actions), rounds or n_stream)
+    method = REPLAY if is_even(log) else REJECTION
+    chance = exact
+    if exact * n_stream < enough:
+        method, chance = ROBUST, max(exact, min(even, enough / n_stream))
+    expected = chance * n_stream
+    reached = int(expected - 4.0 * np.sqrt(expected * (1.0 - chance)))
+    if expected < 2.0:
+        raise LogError(
+            f"of {n_stream} events to replay only some {expected:.1f} would be accepted: too few to compare anything"
+        )
+    n_rounds = max(2, reached)
+    return Acceptance(method, chance, _share_below(log, chance), min(rounds or n_rounds, n_rounds))
+
+
+def _share_below(log: Log, chance: float) -> float:
+    """The share of users whose chance of some action is below this; of the action where it is largest."""
+    if is_even(log):
+        return 0.0
+    if log.propensity_matrix is not None:
+        return float((log.propensity_matrix < chance).mean(axis=0).max())
+    assert log.propensities is not None
+    rare = np.where(log.propensities < chance, 1.0 / log.propensities, 0.0)  # a row stands for 1/p users
+    return float(min(1.0, np.bincount(log.actions, rare, log.n_actions).max() / len(log)))
+
+
+@dataclass(frozen=True)
+class Life:
+    """One policy's accepted events, in their order, and its doubly robust terms."""
+
+    order: Integers  # rows of the log as they came
+    ends: Integers  # (T,) places in `order` of the accepted events
+    terms: Floats  # (events gone through,); empty where replay needs none
+
+    @property
+    def accepted(self) -> Integers:
+        """Rows of the log, (T,)."""
+        return self.order[self.ends]
+
+    def curve(self, outcomes: Floats) -> Floats:
+        """The mean outcome per round up to each round, (T,)."""
+        if self.terms.size:
+            return np.cumsum(self.terms)[self.ends] / (self.ends + 1.0)
+        return np.cumsum(outcomes[self.accepted]) / np.arange(1.0, self.ends.size + 1.0)
+
+    def contributions(self, outcomes: Floats) -> tuple[Integers, Floats]:
+        """The rows that the value is the mean of, and what each contributes."""
+        if self.terms.size:
+            n = int(self.ends[-1]) + 1
+            return self.order[:n], self.terms[:n]
+        return self.accepted, outcomes[self.accepted]
+
+
+def live(
+    policy: Any, log: Log, order: Integers, uniforms: Floats, acceptance: Acceptance, predicted: Floats | None
+) -> Life:
+    """Let the policy, which is changed, meet these rows in this order; None in `predicted` for plain outcomes."""
+    _check_policy(policy, log)
+    ends = np.empty(acceptance.n_rounds, dtype=np.int64)
+    terms = np.empty(0 if predicted is None else order.size)
+    model = np.empty((0, 0)) if predicted is None else predicted
+    done = np.zeros(2, dtype=np.int64)  # accepted, seen
+    if hasattr(policy, "reserve"):
+        policy.reserve(ends.size)
+    arguments: tuple[Any, ...] = (
+        *(log.contexts, log.actions, log.outcomes, log.propensities, model, order, uniforms, acceptance.chance),
+        *(ends, terms, done),
+    )
+    state = getattr(policy, "kernel_state", None)
+    if state is None:
+        _run_plain(policy, *arguments)
+    else:
+        scratch = (np.empty(log.n_features), np.ones(log.n_actions, dtype=np.bool_))
+        whole = (state, *scratch, *arguments)
+        kernels.compiled(_run, *kernels.states_in(whole), allocates=False)(*whole)
+    if done[0] == 0:
+        raise LogError(f"{policy!r} agreed with none of {order.size} events")
+    return Life(order, ends[: done[0]].copy(), terms[: done[1]].copy())
+
+
+def _run(
+    policy: Any,
+    context: Any,
+    available: Any,
+    contexts: Any,
+    actions: Any,
+    logged: Any,
+    propensities: Any,
+    predicted: Any,
+    order: Any,
+    uniforms: Any,
+    chance: float,
+    ends: Any,
+    terms: Any,
+    done: Any,
+) -> None:
+    for i in range(order.size):
+        if done[0] == ends.size:
+            return
+        event = order[i]
+        copy_into(context, contexts[event])
+        chosen = play(policy, context, available)
+        action = actions[event]
+        if terms.size > 0:
+            terms[i] = predicted[event, chosen]
+            if chosen == action:
+                terms[i] += (logged[event] - predicted[event, action]) / propensities[event]
+        done[1] += 1
+        if chosen == action and uniforms[i] * propensities[event] < chance:
+            update(policy, context, action, logged[event])
+            ends[done[0]] = i
+            done[0] += 1
+
+
+def _run_plain(
+    policy: Any,
+    contexts: Floats,
+    actions: Integers,
+    logged: Floats,
+    propensities: Floats,
+    predicted: Floats,
+    order: Integers,
+    uniforms: Floats,
+    chance: float,
+    ends: Integers,
+    terms: Floats,
+    done: Integers,
+) -> None:
+    """The same, one Python call at a time, for parts without kernels."""
+    for i, event in enumerate(order):
+        if done[0] == ends.size:
+            return
+        context, action, outcome = contexts[event], int(actions[event]), float(logged[event])
+        chosen = policy.play(context)
+        if terms.size:
+            terms[i] = predicted[event, chosen]
+            if chosen == action:
+                terms[i] += (outcome - predicted[event, action]) / propensities[event]
+        done[1] += 1
+        if chosen == action and uniforms[i] * propensities[event] < chance:
+            policy.update(context, action, outcome)
+            ends[done[0]] = i
+            done[0] += 1
+
+
+def _check_policy(policy: Any, log: Log) -> None:
+    """Kernels check nothing, so this does, once."""
+    for method in ("play", "update"):
+        if not callable(getattr(policy, method, None)):
+            raise OptionError(f"{type(policy).__name__} has no {method}: it is not a policy")
+    known, needed = getattr(policy, "n_actions", log.n_actions), getattr(policy, "n_features", 0)
+    if known != log.n_actions:
+        raise OptionError(f"the policy has {known} actions, the log {log.n_actions}")
+    if needed not in (0, log.n_features):
+        raise OptionError(f"the policy decides on {needed} columns, the log has {log.n_features}")
+    low, high = getattr(policy, "outcome_range", (-np.inf, np.inf))
+    least, most = float(log.outcomes.min()), float(log.outcomes.max())
+    if least < low or most > high:
+        raise OutcomeError(
+            f"outcomes must be in [{low:g}, {high:g}] for {policy!r}, the log's are in [{least:g}, {most:g}]"
+        )

@@ -1,0 +1,224 @@
+"""simulate: many runs of many policies in a world, compiled where they have kernels, and parallel."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from headstart import kernels
+from headstart.errors import OptionError, OutcomeError
+from headstart.kernels import draw_outcome, draw_user, expected_outcomes, play, update
+from headstart.kernels.arrays import largest
+from headstart.logs.log import Log
+
+_MOST_CHECKPOINTS = 200
+
+
+class World(Protocol):
+    """Settings from which one run's world is drawn."""
+
+    def draw(self, rng: np.random.Generator) -> Any:
+        """A DrawnWorld: its `log`, its users, its truth."""
+
+
+MakePolicy = Callable[[Any, Log, np.random.Generator], Any]
+"""(drawn world, its log, a generator) -> a policy: an oracle, a WarmStart, anything that plays and updates."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The cumulative regret of one policy over many runs."""
+
+    rounds: NDArray[np.int64]  # (c,) the rounds after which regret was read
+    regrets: NDArray[np.float64]  # (runs, c)
+    seconds: float  # spent on this policy, all threads together
+
+    @property
+    def runs(self) -> int:
+        return self.regrets.shape[0]
+
+    @property
+    def mean(self) -> float:
+        """The mean regret at the end."""
+        return float(self.regrets[:, -1].mean())
+
+    @property
+    def se(self) -> float:
+        """The standard error of that mean; NaN for a single run."""
+        if self.runs == 1:
+            return float("nan")
+        return float(self.regrets[:, -1].std(ddof=1) / np.sqrt(self.runs))
+
+    @property
+    def p20(self) -> float:
+        return float(np.percentile(self.regrets[:, -1], 20))
+
+    @property
+    def p80(self) -> float:
+        return float(np.percentile(self.regrets[:, -1], 80))
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """The mean regret at each of `rounds`, (c,)."""
+        return self.regrets.mean(axis=0)
+
+    def percentiles(self, q: float) -> NDArray[np.float64]:
+        """The q-th percentile of regret at each of `rounds`, (c,)."""
+        return np.percentile(self.regrets, q, axis=0)
+
+
+def _run(
+    world: Any, policy: Any, available: Any, context: Any, expected: Any, checkpoints: Any, seen: Any, out: Any
+) -> None:
+    """One run: Algorithm 1 around whatever policy and world the arguments' types compose.
+
+    `seen` gets the smallest and the largest outcome: kernels do not check, so their caller can.
+    """
+    regret = 0.0
+    start = 0
+    for c in range(checkpoints.size):
+        for _ in range(start, checkpoints[c]):
+            draw_user(world, context)
+            action = play(policy, context, available)
+            outcome = draw_outcome(world, action)
+            expected_outcomes(world, expected)
+            regret += largest(expected) - expected[action]
+            seen[0] = min(seen[0], outcome)
+            seen[1] = max(seen[1], outcome)
+            update(policy, context, action, outcome)
+        start = checkpoints[c]
+        out[c] = regret
+
+
+def simulate(
+    world: World,
+    policies: Mapping[str, Any],
+    rounds: int,
+    runs: int,
+    seed: int,
+    n_jobs: int = 1,
+    progress: Callable[[int], None] | None = None,
+) -> dict[str, Curve]:
+    """The cumulative regret of each policy, over runs that each draw a world and its log anew.
+
+    Parameters
+    ----------
+    world
+        A world's settings (`worlds.Synthetic(...)`, ...).
+    policies
+        By name: a function (drawn world, log, rng) -> policy, called in each run; or a policy, which each
+        run copies and, if it has `reseed`, gives its own randomness.
+    rounds, runs, seed
+        Each run has its own streams, spawned from the seed, so the result depends neither on `n_jobs` nor
+        on the other policies. All policies of a run meet the same log and the same users.
+    n_jobs
+        Threads. Compiled policies run in parallel; plain Python ones take turns.
+    progress
+        Called with 1 after each run of each policy.
+
+    Notes
+    -----
+    Cost is O(runs x rounds) for each policy: some 100 ns a round compiled, some 10 microseconds plain.
+    Memory is O(runs) per policy: regret is kept at 200 rounds at most.
+    """
+    for name, value in (("rounds", rounds), ("runs", runs), ("n_jobs", n_jobs)):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+            raise OptionError(f"{name} must be a whole number of at least 1, got {value!r}")
+    if not policies:
+        raise OptionError("policies must name at least one policy")
+    checkpoints = np.unique(np.linspace(0, rounds, min(rounds, _MOST_CHECKPOINTS) + 1).astype(np.int64)[1:])
+    regrets = {name: np.empty((runs, checkpoints.size)) for name in policies}
+    seconds = dict.fromkeys(policies, 0.0)
+
+    def run_one(run: int) -> None:
+        for_world, for_policy = np.random.SeedSequence(seed, spawn_key=(run,)).spawn(2)
+        drawn = world.draw(np.random.default_rng(for_world))
+        for name, made in policies.items():
+            started = time.perf_counter()
+            met = drawn.again()
+            policy = _make(made, met, np.random.default_rng(for_policy))
+            _run_policy(met, policy, checkpoints, regrets[name][run])
+            seconds[name] += time.perf_counter() - started
+            if progress is not None:
+                progress(1)
+
+    run_all(run_one, runs, n_jobs)
+    return {name: Curve(checkpoints, regrets[name], seconds[name]) for name in policies}
+
+
+def run_all(run_one: Callable[[int], None], runs: int, n_jobs: int) -> None:
+    """Call run_one(0) .. run_one(runs - 1) in threads; an interruption or an error ends the rest."""
+    with threadpool_limits(1, user_api="blas"):  # the runs are the threads; more would only wait for each other
+        run_one(0)  # compiles what there is to compile before threads would wait for it
+        if n_jobs == 1:
+            for run in range(1, runs):
+                run_one(run)
+            return
+        with ThreadPoolExecutor(n_jobs) as pool:
+            try:
+                list(pool.map(run_one, range(1, runs)))
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+
+def _make(made: Any, drawn: Any, rng: np.random.Generator) -> Any:
+    if not hasattr(made, "play"):
+        return made(drawn, drawn.log, rng)
+    policy = deepcopy(made)
+    if hasattr(policy, "reseed"):
+        policy.reseed(rng)
+    return policy
+
+
+def _run_policy(drawn: Any, policy: Any, checkpoints: NDArray[np.int64], out: NDArray[np.float64]) -> None:
+    needed = getattr(policy, "n_features", 0)
+    if needed not in (0, drawn.n_features):
+        raise OptionError(f"the policy decides on {needed} columns, the world shows {drawn.n_features}")
+    state = getattr(policy, "kernel_state", None)
+    if state is None:
+        _run_plain(drawn, policy, checkpoints, out)
+        return
+    if hasattr(policy, "reserve"):
+        policy.reserve(int(checkpoints[-1]))
+        state = policy.kernel_state
+    seen = np.array([np.inf, -np.inf])
+    arguments = (
+        drawn.kernel_state,
+        state,
+        np.ones(drawn.n_actions, dtype=np.bool_),
+        np.empty(drawn.n_features),
+        np.empty(drawn.n_actions),
+        checkpoints,
+        seen,
+        out,
+    )
+    kernels.compiled(_run, *kernels.states_in(arguments), allocates=False)(*arguments)
+    low, high = getattr(policy, "outcome_range", (-np.inf, np.inf))
+    if seen[0] < low or seen[1] > high:
+        raise OutcomeError(
+            f"outcomes must be in [{low:g}, {high:g}] for {policy!r}, the world's were in [{seen[0]:g}, {seen[1]:g}]"
+        )
+
+
+def _run_plain(drawn: Any, policy: Any, checkpoints: NDArray[np.int64], out: NDArray[np.float64]) -> None:
+    """The same run, one Python call at a time, for parts without kernels."""
+    regret, start = 0.0, 0
+    for c, end in enumerate(checkpoints):
+        for _ in range(start, end):
+            context = drawn.draw_user()
+            action = policy.play(context)
+            outcome = drawn.draw_outcome(action)
+            expected = drawn.expected_outcomes()
+            regret += expected.max() - expected[action]
+            policy.update(context, action, outcome)
+        start = end
+        out[c] = regret

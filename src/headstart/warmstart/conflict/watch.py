@@ -1,0 +1,211 @@
+"""A running test of conflict between what the log says of an action and what its users do, valid at any time.
+
+Evidence is the Bayes factor of a two-sample t test: the log counts as N outcomes with mean m and variance v (a
+Summary's, so its standard error is sqrt(v / N)), the users' n outcomes are the other sample, and the alternative is
+that the means differ by delta standard deviations, delta ~ N(0, g). With t = (ybar - m) / (s sqrt(1/n + 1/N)),
+nu = N + n - 2, s^2 = ((N - 1) v + sum (y - ybar)^2) / nu and r = 1 + g / (1/n + 1/N),
+
+    evidence = r^(-1/2) ((1 + t^2 / nu) / (1 + t^2 / (nu r)))^((nu + 1) / 2)      (Gonen et al. 2005)
+
+Under no conflict and normal outcomes of any mean and variance it is a martingale that starts at 1 (Hendriksen, de
+Heide and Grunwald 2021), so the chance that it ever reaches 2 K / level for one of K actions is at most level / 2,
+whenever one looks and whatever policy chose the plays. The other half of the level is kept for outcomes that are not
+normal, for which it is measured (METHODS.md) and not proved.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headstart.checks import check_action, check_number, check_outcome
+from headstart.errors import OptionError
+from headstart.estimates.summary import Summary
+from headstart.kernels import Entry, kernel
+from headstart.kernels.moments import new_moments, update_moments
+
+Floats = NDArray[np.float64]
+_LEAST_SIZE = 2.0  # a log worth less knows no variance, and nothing worth a test
+
+
+class WatchState(NamedTuple):
+    counts: Floats  # (K,) users' outcomes
+    sums: Floats  # (K,)
+    means: Floats  # (K,)
+    squares: Floats  # (K,)
+    log_means: Floats  # (K,)
+    log_sizes: Floats  # (K,) 0: the log says nothing of the action
+    log_variances: Floats  # (K,)
+    rounds: NDArray[np.int64]  # (1,) outcomes seen, of all actions
+    conflicts: Floats  # (K, 5) round, plays, users' mean, log-evidence, the log's mean at the alarm; 0 before
+    effect: float  # g, the variance of the standardised conflict that is looked for
+    limit: float  # the log-evidence that is a conflict
+
+    @property
+    def is_predicted(self) -> bool:
+        """The log is asked for its mean over all users."""
+        return False
+
+
+@kernel
+def log_evidence(state: Any, action: Any) -> float:
+    """The logarithm of the Bayes factor for a conflict; 0 without users or without a log."""
+    n, size = state.counts[action], state.log_sizes[action]
+    spread = (size - 1.0) * state.log_variances[action] + state.squares[action]
+    if n == 0.0 or size == 0.0 or spread <= 0.0:
+        return 0.0
+    apart = state.means[action] - state.log_means[action]
+    nu = n + size - 2.0
+    harmonic = 1.0 / (1.0 / n + 1.0 / size)
+    ratio = apart * apart * harmonic / spread  # t^2 / nu
+    r = 1.0 + state.effect * harmonic
+    return 0.5 * (nu + 1.0) * (math.log1p(ratio) - math.log1p(ratio / r)) - 0.5 * math.log(r)
+
+
+@kernel
+def see(state: Any, action: Any, outcome: Any) -> bool:
+    """One more outcome of a user; True if just now the action's log is in conflict with its users."""
+    update_moments(state, None, action, outcome)
+    state.rounds[0] += 1
+    if state.conflicts[action, 0] > 0.0:
+        return False
+    evidence = log_evidence(state, action)
+    if evidence < state.limit:
+        return False
+    state.conflicts[action, 0] = state.rounds[0]
+    state.conflicts[action, 1] = state.counts[action]
+    state.conflicts[action, 2] = state.means[action]
+    state.conflicts[action, 3] = evidence
+    state.conflicts[action, 4] = state.log_means[action]
+    return True
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """A log that users have contradicted, with the numbers it was judged by."""
+
+    round: int  # users' outcomes seen, of all actions, when it was found
+    action: int
+    plays: int  # users' outcomes of this action
+    mean: float  # theirs
+    log_mean: float  # the log's, or what it predicted for these users on average
+    log_size: float  # plays that the log was worth, or rows that it predicted from
+    evidence: float  # the Bayes factor for a conflict
+    limit: float  # what it had to reach
+    is_predicted: bool = False  # whether the log was asked for these users' contexts (LinConflictWatch)
+
+    @property
+    def reason(self) -> str:
+        """One sentence with the numbers."""
+        if self.is_predicted:
+            told = f"the log's {self.log_size:.0f} rows predict {self.log_mean:.4g} for their contexts"
+        else:
+            told = f"the log says {self.log_mean:.4g} with the weight of {self.log_size:.4g} plays"
+        return (
+            f"{self.plays} users of action {self.action} had {self.mean:.4g} on average, {told}: "
+            f"evidence for a conflict {self.evidence:.3g} to 1, the limit is {self.limit:.3g}"
+        )
+
+
+def new_watch(summary: Summary, level: float, effect: float) -> WatchState:
+    """A watch that has seen nobody."""
+    if not isinstance(summary, Summary):
+        raise OptionError(f"summary must be a Summary (evaluator.summary()), got {type(summary).__name__}")
+    k = summary.n_actions
+    alpha = check_number("level", level, 1e-12, 1.0)
+    sizes = summary.effective_sizes
+    is_known = np.isfinite(summary.means) & (sizes >= _LEAST_SIZE)
+    means, sizes, variances = (
+        np.where(is_known, values, 0.0).astype(np.float64) for values in (summary.means, sizes, summary.variances)
+    )
+    return WatchState(
+        *new_moments(k),
+        means,
+        sizes,
+        variances,
+        np.zeros(1, dtype=np.int64),
+        np.zeros((k, 5)),
+        check_number("effect", effect, low=1e-12),
+        math.log(2.0 * max(int(is_known.sum()), 1) / alpha),
+    )
+
+
+def _see(state: Any, action: Any, outcome: Any) -> Any:
+    return see(state, action, outcome)
+
+
+class ConflictWatch:
+    """Looks for actions whose users contradict the log; told every outcome, it answers at each.
+
+    Parameters
+    ----------
+    summary
+        What the log knows of each action.
+    level
+        The chance of a false alarm, for any of the actions, ever.
+    effect
+        The variance of the conflict that is looked for, in squared standard deviations of an outcome: 1/16 looks
+        for about a quarter of a standard deviation, and needs some eight users of an action to find even the largest
+        conflict. A larger one is quicker for large conflicts, and gives false alarms where successes are rare: an
+        early one looks like a conflict.
+
+    An action of which the log knows nothing (worth fewer than two plays) is not tested, and does not share the level.
+    """
+
+    def __init__(self, summary: Summary, level: float = 0.05, effect: float = 0.0625) -> None:
+        self._state = new_watch(summary, level, effect)
+        self.n_actions = summary.n_actions
+        self._see = Entry(_see, allocates=False)
+
+    @property
+    def kernel_state(self) -> WatchState:
+        """The NamedTuple of arrays that the compiled loops work on."""
+        return self._state
+
+    def update(self, action: int, outcome: float) -> Conflict | None:
+        """One more user's outcome; the conflict, if it is found just now."""
+        index, number = check_action(action, self.n_actions), check_outcome(outcome)
+        if not self._see(self._state, index, number):
+            return None
+        return read_conflict(self._state, index)
+
+    @property
+    def conflicts(self) -> list[Conflict]:
+        """What was found so far, the oldest first."""
+        return read_conflicts(self._state)
+
+    @property
+    def limit(self) -> float:
+        """The evidence that is a conflict: twice the number of tested actions over the level."""
+        return math.exp(self._state.limit)
+
+    @property
+    def evidence(self) -> Floats:
+        """The Bayes factor for a conflict now, (K,); `limit` is what it must reach."""
+        return np.exp([min(log_evidence(self._state, a), 700.0) for a in range(self.n_actions)])
+
+
+def read_conflict(state: Any, action: int) -> Conflict:
+    """The conflict found for an action, from the state of either watch."""
+    number, plays, mean, evidence, log_mean = state.conflicts[action].tolist()
+    return Conflict(
+        int(number),
+        action,
+        int(plays),
+        mean,
+        log_mean,
+        float(state.log_sizes[action]),
+        math.exp(min(evidence, 700.0)),
+        math.exp(state.limit),
+        state.is_predicted,
+    )
+
+
+def read_conflicts(state: Any) -> list[Conflict]:
+    """All conflicts found, the oldest first."""
+    found = [read_conflict(state, int(a)) for a in np.flatnonzero(state.conflicts[:, 0])]
+    return sorted(found, key=lambda conflict: conflict.round)

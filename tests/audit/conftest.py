@@ -1,5 +1,0 @@
-"""The audit's tests on Spark use the same Spark as those of tables."""
-
-from tests.tables.conftest import spark
-
-__all__ = ["spark"]

@@ -1,0 +1,409 @@
+"""Compare: replay by rejection is the policy's own life, means and errors are right, and noise is called noise."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+import headstart as hs
+from headstart.errors import LogError, OptionError, OutcomeError
+from headstart.evaluators import IPSWeighting
+from headstart.judgement.compare.compare import compare, count_steps
+from headstart.judgement.compare.comparison import Comparison
+from headstart.judgement.compare.noise import Tally, standard_error
+from headstart.judgement.compare.policies import COLD, NAIVE, default_policies
+from headstart.logs.tables import scan_log
+from headstart.oracles import UCB, ThompsonBeta
+from headstart.simulation.rejection import REJECTION, REPLAY, ROBUST, Acceptance, Life, choose_acceptance, live
+from headstart.simulation.replay import Events, replay
+from headstart.warmstart.warmstart import WarmStart
+from headstart.worlds import Cells
+from tests.plain import Plain
+
+RATES = np.array([[0.5, 0.3], [0.2, 0.35], [0.3, 0.3]])  # per action and kind of user
+POLICY = np.array([[0.2, 0.2, 0.6], [0.6, 0.25, 0.15]])  # of the log, per kind
+EVEN = np.full((2, 3), 1 / 3)
+
+
+def make_log(n: int, rng: np.random.Generator, policy: np.ndarray = POLICY) -> hs.Log:
+    """Two kinds of users, one action in three, clicks."""
+    kinds = rng.integers(2, size=n)
+    p = policy[kinds]
+    actions = (p.cumsum(axis=1) > rng.random(n)[:, None]).argmax(axis=1)
+    clicks = (rng.random(n) < RATES[actions, kinds]).astype(float)
+    return hs.Log(actions, clicks, kinds.reshape(-1, 1).astype(float), p, n_actions=3)
+
+
+class Always:
+    """One action for everybody; remembers whom it was told of."""
+
+    n_actions = 3
+
+    def __init__(self, action: int) -> None:
+        self.action, self.told = action, []
+
+    def play(self, context, available=None):
+        return self.action
+
+    def update(self, context, action, outcome):
+        self.told.append((float(context[0]), action, outcome))
+
+
+# --- rejection replay
+
+
+def test_which_events_are_accepted_by_hand():
+    """Action 1 throughout, c = 0.2: of the four events that agree, p = 0.4, 0.2, 0.8, 0.2 accept draws below 0.5, 1,
+    0.25, 1."""
+    log = hs.Log([1, 0, 1, 1, 1], [1.0, 0.0, 0.0, 1.0, 1.0], np.arange(5.0), [0.4, 0.5, 0.2, 0.8, 0.2], n_actions=3)
+    policy = Always(1)
+    rule = Acceptance(REJECTION, 0.2, 0.0, 5)
+    life = live(policy, log, np.arange(5), np.array([0.6, 0.0, 0.99, 0.2, 0.5]), rule, None)
+    assert life.accepted.tolist() == [2, 3, 4]
+    assert policy.told == [(2.0, 1, 0.0), (3.0, 1, 1.0), (4.0, 1, 1.0)]
+    np.testing.assert_allclose(life.curve(log.outcomes), [0.0, 1 / 2, 2 / 3])
+
+
+def test_doubly_robust_terms_by_hand():
+    """Predictions (0.1, 0.5, 0) for all: an event of action 1 and p = 0.4 contributes 0.5 + (y - 0.5) / 0.4, another
+    0.5. The first two rounds end at the third and the fourth event."""
+    log = hs.Log([1, 0, 1, 1], [1.0, 0.0, 0.0, 1.0], np.arange(4.0), [0.4, 0.5, 0.2, 0.8], n_actions=3)
+    rule = Acceptance(ROBUST, 0.3, 0.1, 2)
+    predicted = np.tile([0.1, 0.5, 0.0], (4, 1))
+    life = live(Always(1), log, np.arange(4), np.array([0.9, 0.0, 0.99, 0.2]), rule, predicted)
+    terms = [0.5 + 0.5 / 0.4, 0.5, 0.5 - 0.5 / 0.2, 0.5 + 0.5 / 0.8]
+    np.testing.assert_allclose(life.terms, terms)
+    np.testing.assert_allclose(life.curve(log.outcomes), [sum(terms[:3]) / 3, sum(terms) / 4])
+    rows, parts = life.contributions(log.outcomes)
+    assert rows.tolist() == [0, 1, 2, 3]
+    assert parts.mean() == pytest.approx(life.curve(log.outcomes)[-1])
+
+
+def test_a_log_by_lot_is_replayed_as_li_et_al_do():
+    log = make_log(600, np.random.default_rng(1), EVEN)
+    events = Events(log.contexts, log.actions, log.outcomes, np.ones((1, 3), bool), np.zeros(600, int), (0, 1, 2))
+    rule = choose_acceptance(log, 600, 100)
+    assert (rule.method, rule.clipped_share, rule.n_rounds) == (REPLAY, 0.0, 100)
+    life = live(UCB(3), log, np.arange(600), np.random.default_rng(2).random(600), rule, None)
+    np.testing.assert_array_equal(log.outcomes[life.accepted], replay(UCB(3), events, rounds=100).outcomes)
+
+
+def test_compiled_and_plain_agree():
+    log = make_log(900, np.random.default_rng(3))
+    rule = choose_acceptance(log, 900, 60)
+    assert rule.method == REJECTION
+    uniforms, order = np.random.default_rng(4).random(900), np.random.default_rng(5).permutation(900)
+    predicted = np.random.default_rng(6).random((900, 3))
+    for model in (None, predicted):
+        lives = [
+            live(WarmStart(wrap(UCB(3)), wrap(IPSWeighting(log)), rng=7), log, order, uniforms, rule, model)
+            for wrap in (lambda part: part, Plain)
+        ]
+        assert lives[0].ends.tolist() == lives[1].ends.tolist()
+        np.testing.assert_array_equal(lives[0].terms, lives[1].terms)
+
+
+def test_a_learning_policy_lives_the_life_it_would_have_lived():
+    """40 rounds of Thompson sampling, 3,000 replays of a confounded log against 3,000 lives: clicks, and the share of
+    users of kind 1, each within 5 standard errors (6e-7)."""
+    rng = np.random.default_rng(8)
+    rounds, runs = 40, 3000
+    lived, replayed, kinds = np.empty(runs), np.empty(runs), np.empty(runs)
+    rule = Acceptance(REJECTION, 0.15, 0.0, rounds)
+    for run in range(runs):
+        policy, clicks = ThompsonBeta(3, rng=rng), []
+        for kind, draw in zip(rng.integers(2, size=rounds), rng.random(rounds), strict=True):
+            action = policy.play()
+            clicks.append(float(draw < RATES[action, kind]))
+            policy.update(None, action, clicks[-1])
+        lived[run] = np.mean(clicks)
+        # 600 events are 90 accepted on average: fewer than 40 comes once in 10^9, so every replay has its rounds.
+        log = make_log(600, rng)
+        life = live(ThompsonBeta(3, rng=rng), log, np.arange(600), rng.random(600), rule, None)
+        replayed[run] = life.curve(log.outcomes)[-1]
+        kinds[run] = log.contexts[life.accepted, 0].mean()
+    assert abs(lived.mean() - replayed.mean()) < 5 * math.sqrt((lived.var() + replayed.var()) / runs)
+    assert abs(kinds.mean() - 0.5) < 5 * math.sqrt(0.25 / (runs * rounds))
+
+
+def test_every_policy_accepts_the_same_share_of_events():
+    """Binomial (20,000, 0.15), whatever is played: within 5 standard deviations."""
+    rng = np.random.default_rng(9)
+    log = make_log(20_000, rng)
+    rule = Acceptance(REJECTION, 0.15, 0.0, 20_000)
+    for policy in (ThompsonBeta(3, rng=1), UCB(3), Always(0), Always(2)):
+        n = live(policy, log, np.arange(20_000), rng.random(20_000), rule, None).ends.size
+        assert abs(n - 3000) < 5 * math.sqrt(20_000 * 0.15 * 0.85)
+
+
+def test_the_doubly_robust_value_is_unbiased_for_any_predictions():
+    """30,000 events, an action for everybody, predictions that are wrong: the mean of its terms is 0.4, within 5
+    standard errors of the terms."""
+    rng = np.random.default_rng(10)
+    log = make_log(30_000, rng)
+    rule = Acceptance(ROBUST, 0.3, 0.5, 30_000)
+    life = live(Always(0), log, np.arange(30_000), rng.random(30_000), rule, np.full((30_000, 3), 0.9))
+    assert abs(life.terms.mean() - RATES[0].mean()) < 5 * life.terms.std() / math.sqrt(life.terms.size)
+
+
+# --- how events are accepted
+
+
+def test_the_chance_is_the_smallest_propensity_if_that_leaves_enough():
+    log = make_log(10_000, np.random.default_rng(11))
+    rule = choose_acceptance(log, 8000, None)
+    assert (rule.method, rule.chance, rule.clipped_share) == (REJECTION, 0.15, 0.0)
+    assert rule.n_rounds == int(1200 - 4 * math.sqrt(1200 * 0.85))
+    assert choose_acceptance(log, 8000, 50).n_rounds == 50
+
+
+def test_too_few_rounds_are_made_enough_and_the_bias_is_counted():
+    """Kind 1 sees action 2 with chance 0.001: 8 rounds of 8,000. 200 rounds need c = 1/40, above it for kind 1."""
+    policy = np.array([[0.2, 0.2, 0.6], [0.6, 0.399, 0.001]])
+    log = make_log(10_000, np.random.default_rng(12), policy)
+    rule = choose_acceptance(log, 8000, None)
+    assert (rule.method, rule.chance) == (ROBUST, 200 / 8000)
+    assert rule.clipped_share == pytest.approx(np.mean(log.contexts[:, 0] == 1.0))
+    # From the propensities of the actions taken alone: the rows of action 2 in kind 1 stand for 1000 users each.
+    taken = log.with_propensities(log.propensities)
+    n_rare = int(((log.contexts[:, 0] == 1.0) & (log.actions == 2)).sum())
+    assert choose_acceptance(taken, 8000, None).clipped_share == pytest.approx(min(1.0, n_rare * 1000 / 10_000))
+
+
+def test_a_log_with_hardly_a_round_is_refused():
+    log = make_log(10, np.random.default_rng(13), EVEN)
+    with pytest.raises(LogError, match=r"of 4 events to replay only some 1\.3 would be accepted: too few to compare"):
+        choose_acceptance(log, 4, None)
+
+
+# --- noise
+
+
+def test_the_error_by_hand():
+    """Two shuffles with means 1 and 3, two bootstrap logs with (0, 2, 4) and (6, 8, 10). W = (2 + 8 + 8) / (1 + 4) =
+    3.6; the logs' means 2 and 8 have variance 18, so D = 18 - 3.6 / 3 = 16.8; the variance is 16.8 + 3.6 / 2."""
+    means = np.array([1.0, 3.0, 0.0, 2.0, 4.0, 6.0, 8.0, 10.0])
+    assert standard_error(means, np.zeros(5), 2) == pytest.approx(math.sqrt(18.6))
+    assert standard_error(means, np.array([6.0, 0.0]), 2) == pytest.approx(6.0)  # more is known of the rows
+    level = np.array([1.0, 3.0, 0.0, 2.0, 4.0, 0.0, 2.0, 4.0])
+    assert standard_error(level, np.zeros(5), 2) == pytest.approx(math.sqrt(1.8))  # D = -1.2 is no variance
+
+
+def test_a_tally_by_hand():
+    """Rows 0, 1 accepted in the first shuffle and 1, 2 in the second, outcomes 1, 2, 6: means 1.5 and 4; row 1 counts
+    twice 1/4, so its influence is (2 - 2.75) / 2."""
+    outcomes = np.array([1.0, 2.0, 6.0])
+    tally = Tally(3, 2, np.array([1, 2]))
+    for run, rows in enumerate([[0, 1], [1, 2]]):
+        tally.add(run, Life(np.array(rows), np.array([0, 1]), np.empty(0)), outcomes, 0.5)
+    assert tally.mean == pytest.approx(2.75)
+    assert tally.curves.tolist() == [[1.0, 1.5], [2.0, 4.0]]
+    np.testing.assert_allclose(tally.influences(), [(1 - 2.75) / 4, (2 - 2.75) / 2, (6 - 2.75) / 4])
+    assert tally.seconds == 1.0
+
+
+def ranked_policies() -> dict:
+    return {
+        "a": lambda log, rng: Always(0),
+        "b": lambda log, rng: Always(1),
+        COLD: lambda log, rng: Always(2),
+        NAIVE: lambda log, rng: Always(2),
+    }
+
+
+def test_intervals_hold_the_truth():
+    """60 confounded logs of 900 rows; always 0 earns 0.4, always 1 0.275, always 2 0.3. Every 95 % interval holds its
+    truth in 95 % of logs: fewer than 48 of 60 comes once in 100,000. Means are right within 5 standard errors."""
+    rng = np.random.default_rng(14)
+    truth = {"a": 0.4, "b": 0.275, COLD: 0.3}
+    held, means = dict.fromkeys(truth, 0), {name: [] for name in truth}
+    difference = 0
+    for run in range(60):
+        found = compare(make_log(900, rng), ranked_policies(), shuffles=5, seed=run, rounds=40)
+        for name, value in truth.items():
+            held[name] += found[name].low <= value <= found[name].high
+            means[name].append(found[name].mean)
+        seen = found.difference("a", COLD)
+        difference += seen.low <= 0.1 <= seen.high
+    assert min(*held.values(), difference) >= 48
+    for name, value in truth.items():
+        assert abs(np.mean(means[name]) - value) < 5 * np.std(means[name], ddof=1) / math.sqrt(60)
+
+
+def test_policies_of_a_known_world_are_ranked_as_they_are():
+    """Two kinds, half each, success (0.9, 0.1, 0.5) and (0.7, 0.3, 0.5): 0.8, 0.2 and 0.5. A log of 3,000 by a design
+    that shows the best action mostly to those for whom it is worse."""
+    world = Cells([[0.9, 0.1, 0.5], [0.7, 0.3, 0.5]], [0.5, 0.5], [[300, 600, 600], [700, 400, 400]])
+    log = world.draw(np.random.default_rng(15)).log
+    found = compare(log, ranked_policies(), shuffles=8, seed=1)
+    assert [earning.name for earning in found.earnings] in (["a", COLD, NAIVE, "b"], ["a", NAIVE, COLD, "b"])
+    assert found.best == "a"
+    assert not any(difference.is_noise for difference in found.to_best)
+    assert found.difference("a", COLD).low < 0.3 < found.difference("a", COLD).high
+    assert found.difference(COLD, "a").value == -found.difference("a", COLD).value
+    assert "a earned most" in found.verdict()[0]
+    assert "more than every other policy beyond noise" in found.verdict()[0]
+
+
+def test_equal_policies_differ_by_noise():
+    """Two Thompson samplings with draws of their own, 30 logs: 95 % intervals call 5 % a difference, 8 or more of 30
+    once in 10,000."""
+    rng = np.random.default_rng(16)
+    policies = {
+        COLD: lambda log, rng: ThompsonBeta(3, rng=rng),
+        "twin": lambda log, rng: ThompsonBeta(3, rng=rng.spawn(1)[0]),
+        NAIVE: lambda log, rng: ThompsonBeta(3, rng=rng),
+    }
+    alarms = 0
+    for run in range(30):
+        found = compare(make_log(600, rng, EVEN), policies, shuffles=6, seed=run)
+        assert found.difference(NAIVE, COLD).value == 0.0
+        assert found.difference(NAIVE, COLD).is_noise
+        alarms += not found.difference("twin", COLD).is_noise
+    assert alarms < 8
+    assert "noise at this size" in " ".join(found.verdict())
+
+
+# --- the call
+
+
+def test_neither_threads_nor_other_policies_show():
+    log = make_log(600, np.random.default_rng(17))
+    policies = {"ucb": lambda log, rng: UCB(3), COLD: lambda log, rng: ThompsonBeta(3, rng=rng)}
+    one, three = (compare(log, policies, shuffles=4, seed=2, n_jobs=jobs, rounds=30) for jobs in (1, 3))
+    assert one.as_dict() == three.as_dict()
+    fewer = compare(log, {COLD: policies[COLD]}, shuffles=4, seed=2, rounds=30)
+    assert fewer[COLD].mean == one[COLD].mean
+    assert fewer[COLD].standard_error == one[COLD].standard_error
+    assert compare(log, policies, shuffles=4, seed=3, rounds=30)[COLD].mean != one[COLD].mean
+
+
+def test_by_time_the_first_rows_are_the_log_and_the_rest_comes_in_order():
+    log = hs.Log(np.zeros(50, int), np.arange(50.0) % 2, np.arange(50.0), np.full(50, 0.5), n_actions=2)
+    starts, orders = [], []
+
+    class Noting(Always):
+        n_actions = 2
+
+        def update(self, context, action, outcome):
+            orders[-1].append(float(context[0]))
+
+    def note(part, rng):
+        starts.append(part.contexts[:, 0].tolist())
+        orders.append([])
+        return Noting(0)
+
+    compare(log, {COLD: note, NAIVE: lambda part, rng: UCB(2)}, split="time", shuffles=2, rounds=10)
+    assert starts[0] == starts[1] == list(range(10))
+    assert len(starts) == 8
+    for start, order in zip(starts, orders, strict=True):
+        assert start == sorted(start)
+        assert max(start) < 10 <= min(order)
+        assert order == sorted(order)
+    assert starts[2] != starts[5]  # another bootstrap log
+    assert starts[2] == starts[3] == starts[4]
+
+
+def test_default_policies_can_be_asked_for_by_name():
+    log = make_log(600, np.random.default_rng(24))
+    found = compare(log, ["ucb cold"], shuffles=2, rounds=30)
+    assert {earning.name for earning in found.earnings} == {COLD, NAIVE, "ucb cold"}
+
+
+def test_progress_is_counted():
+    steps = []
+    log = make_log(300, np.random.default_rng(18))
+    compare(
+        log,
+        {COLD: lambda log, rng: Always(0), NAIVE: lambda log, rng: Always(0)},
+        shuffles=3,
+        rounds=10,
+        progress=steps.append,
+    )
+    assert sum(steps) == count_steps(2, 3) == 24
+
+
+def test_missing_propensities_are_estimated_and_that_is_said():
+    log = make_log(900, np.random.default_rng(19))
+    bare = hs.Log(log.actions, log.outcomes, log.contexts, n_actions=3)
+    seen = []
+
+    def note(part, rng):
+        seen.append(part.propensities is not None)
+        return Always(0)
+
+    found = compare(bare, {COLD: note, NAIVE: note}, shuffles=2, rounds=20)
+    assert all(seen)
+    assert "they were estimated from its contexts" in found.notes[0]
+    assert not compare(log, {COLD: note, NAIVE: note}, shuffles=2, rounds=20).notes
+
+
+def test_a_table_is_compared_like_its_rows(tmp_path):
+    log = make_log(500, np.random.default_rng(20))
+    columns = {"ad": log.actions, "click": log.outcomes, "kind": log.contexts[:, 0], "p": log.propensities}
+    pyarrow.parquet.write_table(pyarrow.table(columns), tmp_path / "log.parquet")
+    table = scan_log(tmp_path / "log.parquet", action="ad", outcome="click", contexts=["kind"], propensity="p")
+    found = compare(table, ranked_policies(), shuffles=2, rounds=20)
+    assert (found.n_log, found.n_stream) == (100, 400)
+    with pytest.raises(OptionError, match="split='time' needs rows in their order"):
+        compare(table, ranked_policies(), split="time")
+
+
+def test_too_few_rounds_are_told_in_the_verdict():
+    policy = np.array([[0.2, 0.2, 0.6], [0.6, 0.399, 0.001]])
+    found = compare(make_log(2000, np.random.default_rng(21), policy), ranked_policies(), shuffles=3)
+    assert isinstance(found, Comparison)
+    assert found.acceptance.method == ROBUST
+    assert "of users had a chance below" in found.verdict()[-1]
+
+
+def test_the_default_policies_are_policies_for_the_log_they_were_made_for():
+    log = make_log(300, np.random.default_rng(22))
+    wide = hs.Log(
+        log.actions,
+        10 * log.outcomes - 3,
+        np.column_stack([log.contexts, log.contexts + 1.0]),
+        log.propensities,
+        n_actions=3,
+        context_names=["kind", "other"],
+    )
+    bare = hs.Log(log.actions, log.outcomes, None, log.propensities, n_actions=3)
+    for made, decide_on, n in ((log, None, 9), (wide, None, 9), (wide, ["other"], 9), (bare, None, 7)):
+        policies = default_policies(made, decide_on)
+        assert len(policies) == n
+        assert list(policies)[:2] == [COLD, NAIVE]
+        for make in policies.values():
+            policy = make(made, np.random.default_rng(1))
+            assert 0 <= policy.play(made.contexts[0]) < 3
+            policy.update(made.contexts[0], 1, float(made.outcomes[0]))
+
+
+def test_rejects():
+    log = make_log(300, np.random.default_rng(23))
+    for settings, text in (
+        ({"shuffles": 1}, "shuffles must be at least 2, got 1"),
+        ({"split": "half"}, "split must be 'random' or 'time', got 'half'"),
+        ({"share": 0.001}, "share must leave at least two rows on both sides, got 0.001 of 300"),
+        ({"rounds": 0}, "rounds must be at least 1, got 0"),
+        ({"n_jobs": 0}, "n_jobs must be at least 1, got 0"),
+        ({"level": 1.5}, "level must be a finite number"),
+    ):
+        with pytest.raises(OptionError, match=text):
+            compare(log, ranked_policies(), **settings)
+    with pytest.raises(OptionError, match="unknown policy 'nobody'; known for this log: cold, naive, thompson"):
+        compare(log, ["nobody"])
+    with pytest.raises(OptionError, match="decide_on names 'age', which is not a column of the log: x0"):
+        compare(log, decide_on=["age"])
+    with pytest.raises(OptionError, match="int has no play: it is not a policy"):
+        compare(log, {COLD: lambda log, rng: 3}, shuffles=2)
+    with pytest.raises(OptionError, match="the policy has 2 actions, the log 3"):
+        compare(log, {COLD: lambda log, rng: UCB(2)}, shuffles=2)
+    wide = hs.Log(log.actions, log.outcomes * 2, log.contexts, log.propensities, n_actions=3)
+    with pytest.raises(OutcomeError, match=r"outcomes must be in \[0, 1\] for ThompsonBeta"):
+        compare(wide, {COLD: lambda log, rng: ThompsonBeta(3)}, shuffles=2)
+    with pytest.raises(KeyError):
+        compare(log, ranked_policies(), shuffles=2)["nobody"]

@@ -1,0 +1,331 @@
+"""start: one call from a log to a policy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas
+import pytest
+
+import headstart as hs
+from headstart.errors import ContextError, OptionError
+from headstart.judgement.audit.trust import Trust
+from headstart.judgement.start.by_context import as_columns
+from headstart.judgement.start.look import estimate_chances, find_confounding, find_fault
+from headstart.judgement.start.start import start
+from headstart.judgement.start.started import Started
+from headstart.oracles.thompson_normal import ThompsonNormal
+from headstart.simulation.simulate import simulate
+from headstart.testing import check_oracle
+from headstart.worlds import Classification, Synthetic
+
+
+def logged(n: int = 200, k: int = 3, seed: int = 0, **world) -> hs.Log:
+    return Synthetic(n_actions=k, n_log=n, **world).draw(np.random.default_rng(seed)).log
+
+
+def withheld(log: hs.Log) -> hs.Log:
+    return hs.Log(log.actions, log.outcomes, log.contexts, n_actions=log.n_actions)
+
+
+# --- it is a policy
+
+
+def test_it_is_an_oracle():
+    check_oracle(lambda: start(logged(), rng=1))
+    check_oracle(lambda: start(logged(step=0.0), decide_on=range(6), rng=1))
+
+
+def test_it_explains_itself():
+    policy = start(logged(), rng=0)
+    assert isinstance(policy, Started)
+    assert "doubly robust" in policy.explanation
+    assert "trust starts at 0.867" in policy.explanation
+    assert "context-free" in policy.explanation
+    assert policy.summary.n_actions == 3
+    assert (policy.virtual_plays <= policy.effective_sizes).all()
+    assert policy.virtual_plays.sum() > 0
+    assert policy.audit.facts.n_rows == 200
+
+
+def test_the_same_seed_gives_the_same_future_and_a_state_can_be_taken_up():
+    log = logged()
+    one, two = start(log, rng=3), start(log, rng=3)
+    assert [one.play() for _ in range(30)] == [two.play() for _ in range(30)]
+    for i in range(30):
+        one.update(None, i % 3, float(i % 2))
+    other = start(log, rng=9)
+    other.set_state(one.get_state())
+    np.testing.assert_allclose(other.probabilities(), one.probabilities())
+    assert [other.play() for _ in range(20)] == [one.play() for _ in range(20)]
+
+
+def test_full_trust_follows_the_log():
+    policy = start(logged(1000), trust=1.0, rng=0)
+    assert policy.probabilities().max() > 0.99
+
+
+# --- any log
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 12, 30])
+@pytest.mark.parametrize("decide_on", [None, [0, 1]])
+def test_tiny_logs(n: int, decide_on):
+    for log in (logged(n), withheld(logged(n))):
+        policy = start(log, decide_on=decide_on, rng=0)
+        for _ in range(30):
+            context = np.zeros(6)
+            policy.update(context, policy.play(context), 1.0)
+        assert policy.probabilities(np.zeros(6)).sum() == pytest.approx(1.0)
+
+
+def test_logs_without_contexts():
+    rng = np.random.default_rng(0)
+    actions, outcomes = rng.integers(0, 2, 100), rng.random(100)
+    plain = start(hs.Log(actions, outcomes), rng=0)
+    assert "plain averages" in plain.explanation
+    np.testing.assert_allclose(plain.summary.means, [outcomes[actions == a].mean() for a in range(2)], rtol=1e-9)
+    np.testing.assert_allclose(plain.trust.weights, 0.6)
+    weighted = start(hs.Log(actions, outcomes, propensities=np.full(100, 0.5)), rng=0)
+    assert "weighted by 1 / propensity" in weighted.explanation
+
+
+def test_an_action_never_shown_is_tried_by_users():
+    log = hs.Log([0, 1] * 20, np.tile([0.0, 1.0], 20) + 0.1 * np.arange(40) / 40, n_actions=3)
+    policy = start(log, rng=0)
+    assert np.isnan(policy.summary.means[2])
+    assert "never shows 2" in policy.explanation
+    rng = np.random.default_rng(1)
+    for _ in range(200):  # it is the best
+        action = policy.play()
+        policy.update(None, action, [0.0, 1.0, 2.0][action] + 0.1 * rng.standard_normal())
+    assert policy.probabilities()[2] > 0.9
+
+
+def test_equal_outcomes_throughout():
+    policy = start(hs.Log([0, 1, 0, 1], [0.0] * 4, [[1.0], [2.0], [3.0], [4.0]]), rng=0)
+    for _ in range(10):
+        action = policy.play()
+        policy.update(None, action, 0.0)
+    assert policy.probabilities().sum() == pytest.approx(1.0)
+
+
+def test_names_and_frames():
+    frame = pandas.DataFrame({"age": np.arange(60.0), "sex": ["f", "m"] * 30})
+    rng = np.random.default_rng(0)
+    log = hs.Log(rng.integers(0, 2, 60), rng.random(60), frame)
+    policy = start(log, population=frame.iloc[:10], rng=0)
+    assert "users to come" in policy.explanation
+    np.testing.assert_array_equal(as_columns(["sex"], log), [1, 2])
+    np.testing.assert_array_equal(as_columns(["age", 2], log), [0, 2])
+
+
+def test_a_table_is_a_log(tmp_path):
+    log = logged(300)
+    columns = {f"x{j}": log.contexts[:, j] for j in range(6)}
+    frame = pandas.DataFrame({"ad": log.actions, "click": log.outcomes, **columns, "p": log.propensities})
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    table = hs.scan_log(tmp_path / "log.csv", action="ad", outcome="click", contexts=list(columns), propensity="p")
+    np.testing.assert_allclose(start(table, rng=0).summary.means, start(log, rng=0).summary.means, rtol=1e-6)
+
+
+# --- what it does about propensities
+
+
+def test_propensities_that_do_not_add_up_are_set_aside():
+    """Half the true ones: the rows of an action would stand for twice the users."""
+    log = logged(1000)
+    wrong = log.with_propensities(log.propensities / 2)
+    assert "stand for" in find_fault(wrong)
+    assert find_fault(log) == ""
+
+    policy = start(wrong, rng=0)
+    assert "set aside" in policy.explanation
+    bare = hs.Log(log.actions, log.outcomes, propensities=log.propensities / 2, n_actions=3)
+    # No contexts to estimate them by: the odds of three actions, (1 - 0.4 / 3) / (0.4 / 3) = 6.5, times 0.2.
+    np.testing.assert_allclose(start(bare, rng=0).trust.weights, 1.3 / 2.3)
+
+
+def test_a_policy_that_had_settled_logged_no_wrong_propensities():
+    chances = np.vstack([np.full((30, 2), 0.5), np.tile([0.0, 1.0], (1970, 1))])
+    actions = np.where(np.random.default_rng(1).random(2000) < chances[:, 0], 0, 1)
+    assert find_fault(hs.Log(actions, np.ones(2000), propensities=chances)) == ""
+    lied = hs.Log(actions, np.ones(2000), propensities=np.full((2000, 2), 0.5))
+    assert "stand for" in find_fault(lied)
+
+
+def test_chances_learnt_from_noise_are_not_believed():
+    """Actions by lot and 60 columns of noise: the shares are all there is to know."""
+    rng = np.random.default_rng(0)
+    log = hs.Log(rng.integers(0, 2, 200), rng.random(200), rng.standard_normal((200, 60)))
+    chances = estimate_chances(log).propensities
+    assert np.abs(chances - 0.5).max() < 0.25  # plain logistic regression has some below 0.01
+
+
+def test_chances_of_a_real_policy_are_believed():
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((2000, 1))
+    p = 1 / (1 + np.exp(-2 * x[:, 0]))
+    actions = (rng.random(2000) < p).astype(int)
+    chances = estimate_chances(hs.Log(actions, rng.random(2000), x)).propensities
+    assert np.abs(chances - np.where(actions == 1, p, 1 - p)).mean() < 0.03
+
+
+def test_confounding_by_hand():
+    """Outcome 2 x; x is 1 in the rows of action 0 and 0 in those of action 1, half each: leaving x out raises the
+    mean of action 0 by 2 x 0.5 = 1 and lowers the other's by as much; chance is taken off."""
+    rng = np.random.default_rng(0)
+    x = np.r_[np.ones(500), np.zeros(500)] + 0.05 * rng.standard_normal(1000)
+    log = hs.Log(np.repeat([0, 1], 500), 2 * x, x[:, None])
+    np.testing.assert_allclose(find_confounding(log), [1.0, 1.0], rtol=0.02)
+
+
+# --- deciding by context
+
+
+def test_contexts_that_matter_are_decided_on():
+    policy = start(logged(300, is_contextual=True, step=0.0), decide_on=range(6), rng=0)  # each action best for some
+    assert "linear model" in policy.explanation
+    assert policy.n_features == 6
+
+
+def test_contexts_that_do_not_matter_are_not():
+    """4,000 rows of noise: the log is sure that there is nothing to gain, and every user gets the better action."""
+    rng = np.random.default_rng(0)
+    actions = rng.integers(0, 2, 4000)
+    log = hs.Log(actions, actions + rng.standard_normal(4000), rng.standard_normal((4000, 5)), np.full(4000, 0.5))
+    policy = start(log, decide_on=range(5), horizon=1, rng=0)  # nobody to explore for
+    assert "gain nothing" in policy.explanation
+    for context in rng.standard_normal((100, 5)):
+        assert policy.probabilities(context).tolist() == [0.0, 1.0]
+
+
+def test_columns_that_do_not_vary_cannot_be_decided_on():
+    rng = np.random.default_rng(0)
+    policy = start(hs.Log(rng.integers(0, 2, 50), rng.random(50), np.ones((50, 2))), decide_on=[0, 1], rng=0)
+    assert "none of the columns to decide on varies" in policy.explanation
+    assert policy.n_features == 0
+
+
+def test_a_bent_outcome_calls_for_a_forest():
+    """The better action is 1 where |x| > 1: no line tells it."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-2, 2, (1500, 1))
+    actions = rng.integers(0, 2, 1500)
+    outcomes = np.where((np.abs(x[:, 0]) > 1) == (actions == 1), 1.0, 0.0) + 0.3 * rng.standard_normal(1500)
+    policy = start(hs.Log(actions, outcomes, x, np.full(1500, 0.5)), decide_on=[0], horizon=100_000, rng=0)
+    assert "forest" in policy.explanation
+    chosen = [policy.probabilities([value]) for value in (-1.7, 0.0, 1.7)]
+    assert [int(np.argmax(chances)) for chances in chosen] == [1, 0, 1]
+
+
+def test_columns_to_adjust_for_need_not_be_there_to_decide_on():
+    """The confounder is not decided on: weights undo it, and users come with one column or with both."""
+    rng = np.random.default_rng(4)
+    x, hidden = rng.standard_normal(4000), rng.standard_normal(4000)
+    p = 1 / (1 + np.exp(-2 * hidden))
+    actions = (rng.random(4000) < p).astype(int)
+    outcomes = hidden + np.where(actions == 1, x, 0.0) + 0.3 * rng.standard_normal(4000)
+    log = hs.Log(actions, outcomes, {"x": x, "h": hidden}, np.where(actions == 1, p, 1 - p))
+    policy = start(log, decide_on=["x"], horizon=1, rng=0)  # nobody to explore for
+    np.testing.assert_allclose(policy.probabilities([1.0]), policy.probabilities([1.0, 5.0]))
+    assert policy.probabilities([1.0])[1] > 0.9
+    assert policy.probabilities([-1.0])[0] > 0.9  # by the raw averages action 1 would win everywhere
+    with pytest.raises(ContextError, match="context must be 2 numbers"):
+        policy.play([1.0, 2.0, 3.0])
+
+
+def test_compiled_and_plain_have_the_same_future():
+    """The compiled view of a user against the Python one."""
+    log = logged(100, is_contextual=True, step=0.0)
+    world = Synthetic(n_actions=3, n_log=100, is_contextual=True, step=0.0)
+
+    class Plain:
+        def __init__(self, policy: Started) -> None:
+            self._policy, self.n_actions = policy, policy.n_actions
+
+        def play(self, context, available=None):
+            return self._policy.play(context, available)
+
+        def update(self, context, action, outcome):
+            self._policy.update(context, action, outcome)
+
+    curves = simulate(
+        world,
+        {
+            "compiled": lambda *_: start(log, decide_on=range(6), rng=5),
+            "plain": lambda *_: Plain(start(log, decide_on=range(6), rng=5)),
+            "compiled, free": lambda *_: start(log, rng=5),
+            "plain, free": lambda *_: Plain(start(log, rng=5)),
+        },
+        rounds=100,
+        runs=2,
+        seed=1,
+    )
+    for kind in ("", ", free"):
+        np.testing.assert_allclose(
+            curves[f"compiled{kind}"].regrets, curves[f"plain{kind}"].regrets, rtol=1e-9, atol=1e-9
+        )
+
+
+# --- it decides well
+
+
+def test_a_good_log_halves_the_regret_of_a_cold_start():
+    """The paper's world, 3 actions, 300 rows, 1,000 users, 60 runs: 0.5 of a cold Thompson sampler's regret with a
+    standard error of 0.05; 0.75 is five of them away."""
+    curves = simulate(
+        Synthetic(n_actions=3, n_log=300),
+        {
+            "cold": lambda w, log, rng: ThompsonNormal(3, rng=rng),
+            "start": lambda w, log, rng: start(log, rng=rng),
+            "withheld": lambda w, log, rng: start(withheld(log), rng=rng),
+        },
+        rounds=1000,
+        runs=60,
+        seed=1,
+    )
+    cold = curves["cold"].regrets[:, -1].mean()
+    assert curves["start"].regrets[:, -1].mean() < 0.75 * cold
+    assert curves["withheld"].regrets[:, -1].mean() < 0.75 * cold
+
+
+def test_digits_by_context_beat_the_paper_s_linucb():
+    """10 runs: 150 against 269 with standard errors of 5 and 3: 1.5 times is 20 of them away."""
+    curves = simulate(
+        Classification(),
+        {
+            "start": lambda w, log, rng: start(log, decide_on=range(w.n_features), rng=rng),
+            "paper": lambda w, log, rng: hs.WarmStart(hs.LinUCB(10, 65), hs.LinearModel(log), rng=rng),
+        },
+        rounds=2000,
+        runs=3,
+        seed=1,
+    )
+    assert 1.3 * curves["start"].regrets[:, -1].mean() < curves["paper"].regrets[:, -1].mean()
+
+
+# --- rejects
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"horizon": 0}, "horizon must be a whole number of at least 1, or None, got 0"),
+        ({"horizon": 1.5}, "horizon must be a whole number"),
+        ({"decide_on": ["nothing"]}, "decide_on names 'nothing', which is not a column of the log"),
+        ({"decide_on": "x0"}, r"decide_on must be a list of columns, got 'x0': write \['x0'\]"),
+        ({"decide_on": [6]}, r"decide_on must name columns 0\.\.5, got 6"),
+        ({"decide_on": []}, "decide_on must name at least one column, and each once"),
+        ({"decide_on": [0, 0]}, "decide_on must name at least one column, and each once"),
+        ({"trust": 1.5}, r"trust must be in \[0, 1\], got 1.5"),
+        ({"trust": Trust(np.array([0.5]), np.zeros(1), ())}, "trust must be for 3 actions, got 1"),
+    ],
+)
+def test_settings_outside_their_range(options, message: str):
+    with pytest.raises(OptionError, match=message):
+        start(logged(), rng=0, **options)
+
+
+def test_something_else_than_a_log():
+    with pytest.raises(OptionError, match=r"log must be a Log or a LogTable \(hs\.read_log\(\.\.\.\)\), got list"):
+        start([1, 2, 3])

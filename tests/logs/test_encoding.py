@@ -1,0 +1,117 @@
+"""Encoding: a user's columns as numbers, the same way for the log and for one user."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import headstart as hs
+from headstart.errors import ContextError
+
+FRAME = pd.DataFrame(
+    {
+        "age": [30, 40, 50],
+        "kind": ["new", "old", "new"],
+        "is_member": [True, False, True],
+        "size": pd.Categorical(["S", "L", "S"], categories=["S", "M", "L"]),
+    }
+)
+NAMES = ("age", "kind=new", "kind=old", "is_member=False", "is_member=True", "size=L", "size=S")
+ROWS = [[30, 1, 0, 0, 1, 0, 1], [40, 0, 1, 1, 0, 1, 0], [50, 1, 0, 0, 1, 0, 1]]
+
+
+MAPPING = {name: FRAME[name].tolist() for name in FRAME}
+
+
+@pytest.mark.parametrize("contexts", [FRAME, MAPPING], ids=["frame", "mapping"])
+def test_columns_of_text_and_booleans_become_one_column_per_category(contexts: Any):
+    log = hs.Log([0, 1, 0], [0.0] * 3, contexts)
+    assert log.context_names == NAMES
+    np.testing.assert_array_equal(log.contexts, ROWS)
+    assert log.encoding.columns == ("age", "kind", "is_member", "size")
+    assert log.encoding.categories["kind"] == ("new", "old")
+
+
+def test_one_user_is_encoded_as_the_log_was():
+    log = hs.Log([0, 1, 0], [0.0] * 3, FRAME)
+    for i, row in enumerate(ROWS):
+        np.testing.assert_array_equal(log.context(FRAME.iloc[i].to_dict()), row)
+    np.testing.assert_array_equal(log.context(ROWS[0]), ROWS[0])
+    np.testing.assert_array_equal(log.context({"size": "L", "kind": "old", "is_member": 0, "age": "41"})[:1], [41.0])
+
+
+@pytest.mark.parametrize(
+    ("user", "text"),
+    [
+        (
+            {"age": 1, "kind": "new", "is_member": True, "size": "S", "hat": 1},
+            "unknown context column 'hat'; known: age, kind, is_member, size",
+        ),
+        ({"age": 1, "kind": "new", "is_member": True}, "context column 'size' is missing"),
+        (
+            {"age": 1, "kind": "newer", "is_member": True, "size": "S"},
+            r"context column 'kind' has no category 'newer'; known: \('new', 'old'\)",
+        ),
+        ({"age": 1, "kind": "new", "is_member": True, "size": "M"}, "context column 'size' has no category 'M'"),
+        (
+            {"age": "old", "kind": "new", "is_member": True, "size": "S"},
+            "context column 'age' must be a number, got 'old'",
+        ),
+        (
+            {"age": None, "kind": "new", "is_member": True, "size": "S"},
+            "context column 'age' must be a number, got None",
+        ),
+        (
+            {"age": np.nan, "kind": "new", "is_member": True, "size": "S"},
+            "context must be finite, got nan in column 0",
+        ),
+        ([1.0, 2.0], r"context must be 7 numbers, got shape \(2,\)"),
+        (None, "context must be 7 numbers, got None"),
+    ],
+)
+def test_a_user_who_does_not_fit_is_rejected(user: Any, text: str):
+    log = hs.Log([0, 1, 0], [0.0] * 3, FRAME)
+    with pytest.raises(ContextError, match=text):
+        log.context(user)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        [1, 2.5],
+        np.array([1, 2.5], dtype=object),
+        np.array([np.int64(1), np.float32(2.5)], dtype=object),
+        pd.array([1, 2.5], dtype="Float64"),
+    ],
+    ids=["list", "objects", "numpy objects", "pandas nullable"],
+)
+def test_numbers_are_numbers_whatever_holds_them(column: Any):
+    log = hs.Log([0, 1], [0.0] * 2, {"x": column})
+    assert log.context_names == ("x",)
+    np.testing.assert_array_equal(log.contexts, [[1.0], [2.5]])
+
+
+def test_categories_that_do_not_sort_keep_the_order_of_their_first_row():
+    log = hs.Log([0, 1, 0], [0.0] * 3, {"x": np.array(["b", 1, "a"], dtype=object)})
+    assert log.context_names == ("x=b", "x=1", "x=a")
+
+
+def test_a_matrix_of_text_is_encoded_by_column():
+    log = hs.Log([0, 1], [0.0] * 2, np.array([["u", 2.0], ["v", 4.0]], dtype=object), context_names=["kind", "age"])
+    assert log.context_names == ("kind=u", "kind=v", "age")
+    np.testing.assert_array_equal(log.contexts, [[1, 0, 2], [0, 1, 4]])
+
+
+def test_names_that_are_no_text_become_text():
+    log = hs.Log([0, 1], [0.0] * 2, pd.DataFrame({0: [1.0, 2.0], 1: [3.0, 4.0]}))
+    assert log.context_names == ("0", "1")
+
+
+def test_a_log_without_contexts_encodes_nobody():
+    log = hs.Log([0, 1], [0.0] * 2)
+    assert log.context({}).shape == (0,)
+    with pytest.raises(ContextError, match="unknown context column 'age'"):
+        log.context({"age": 3})

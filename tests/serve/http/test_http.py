@@ -1,0 +1,246 @@
+"""The service over real HTTP."""
+
+import io
+import random
+import string
+
+import pyarrow.parquet as pq
+import pytest
+
+from headstart.serve.client import Client, RequestFailed
+from headstart.serve.http.access import draw_key
+from tests.serve.in_process import ADS, USER, served
+
+
+@pytest.fixture(scope="module")
+def ads(tmp_path_factory):
+    with served(tmp_path_factory.mktemp("http") / "ads.sqlite") as client:
+        yield client
+
+
+def _decide(client, **fields):
+    return client.post("/v1/ads/decide", json={"context": USER, **fields})
+
+
+def test_a_decision_names_its_action_and_the_chances_it_was_drawn_with(ads):
+    answer = _decide(ads, event_id="first")
+    assert answer.status_code == 200
+    decision = answer.json()
+    assert set(decision) == {"event_id", "action", "propensity", "probabilities", "version"}
+    assert decision["event_id"] == "first"
+    assert decision["propensity"] == decision["probabilities"][decision["action"]]
+    assert sum(decision["probabilities"].values()) == pytest.approx(1.0)
+
+
+def test_the_same_id_gets_the_same_decision_and_another_context_is_a_conflict(ads):
+    decision = _decide(ads, event_id="again").json()
+    assert _decide(ads, event_id="again").json() == decision
+    answer = ads.post("/v1/ads/decide", json={"context": {**USER, "age": 35}, "event_id": "again"})
+    assert answer.status_code == 409
+    assert answer.json()["error"]["code"] == "conflict"
+
+
+def test_only_available_actions_have_a_chance(ads):
+    decision = _decide(ads, available=["video", "text"]).json()
+    assert decision["probabilities"]["image"] == 0.0
+    assert decision["action"] in ("video", "text")
+
+
+def test_an_outcome_of_zero_is_an_outcome(ads):
+    before = ads.get("/v1/ads/state").json()["outcomes"]
+    event_id = _decide(ads).json()["event_id"]
+    report = {"event_id": event_id, "outcome": 0}
+    assert ads.post("/v1/ads/outcome", json=report).json()["status"] == "applied"
+    assert ads.post("/v1/ads/outcome", json=report).json()["status"] == "duplicate"
+    assert ads.post("/v1/ads/outcome", json={**report, "outcome": 1}).json()["status"] == "conflicting"
+    assert ads.get("/v1/ads/state").json()["outcomes"] == before + 1
+
+
+def test_an_outcome_of_an_unknown_decision_is_kept_as_dangling(ads):
+    answer = ads.post("/v1/ads/outcome", json={"event_id": "nobody", "outcome": 1})
+    assert answer.json() == {"event_id": "nobody", "status": "dangling"}
+    assert ads.get("/v1/ads/state").json()["dangling"] >= 1
+
+
+def test_a_batch_answers_each_of_its_own(ads):
+    users = [{"context": USER}, {"context": {"age": 1}}, {"context": USER, "event_id": "in-a-batch"}]
+    decisions = ads.post("/v1/ads/decide/batch", json={"decisions": users}).json()["decisions"]
+    assert [next(iter(d)) for d in decisions] == ["event_id", "error", "event_id"]
+    assert decisions[2]["event_id"] == "in-a-batch"
+    outcomes = [{"event_id": decisions[0]["event_id"], "outcome": 1.0}, {"event_id": "?", "outcome": 2}]
+    receipts = ads.post("/v1/ads/outcome/batch", json={"outcomes": outcomes}).json()["outcomes"]
+    assert [receipt["status"] for receipt in receipts] == ["applied", "dangling"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "message"),
+    [
+        ("decide", b"{", 400, "not JSON"),
+        ("decide", b"[]", 400, "must be a JSON object, got a list"),
+        ("decide", b'{"context": []}', 422, "context must be an object"),
+        ("decide", b'{"contxt": {}}', 422, "'contxt' is not a field; known: context"),
+        ("decide", b"{}", 422, "context column 'age' is missing"),
+        ("decide", b'{"context": {"age": "x", "likes_videos": "yes"}}', 422, "'age' must be a number, got 'x'"),
+        ("decide", b'{"context": {"age": 1, "likes_videos": "maybe"}}', 422, "no category 'maybe'"),
+        ("decide", b'{"context": {"age": 1e999, "likes_videos": "yes"}}', 4, ""),
+        ("decide", b'{"event_id": ""}', 422, "event_id must be 1 to 200"),
+        ("decide", b'{"available": []}', 422, "available must be a list of at least one"),
+        ("outcome", b'{"event_id": "a"}', 422, "outcome must be a finite number, got null"),
+        ("outcome", b'{"outcome": 1}', 422, "event_id is missing"),
+        ("outcome", b'{"event_id": "a", "outcome": NaN}', 400, "not JSON"),
+        ("outcome/batch", b'{"outcomes": []}', 422, "outcomes must be a list of 1 to 1000"),
+        ("outcome/batch", b'{"outcomes": [{"event_id": 3, "outcome": 1}]}', 422, r"outcomes[0].event_id must be"),
+        ("roll-back", b"{}", 422, "version must be"),
+        ("freeze", b'{"reason": 3}', 422, "reason must be text"),
+    ],
+)
+def test_a_bad_body_is_told_what_is_wrong(ads, path, body, status, message):
+    answer = ads.post(f"/v1/ads/{path}", content=body)
+    assert answer.status_code == status or answer.status_code // 100 == status
+    assert message in answer.json()["error"]["message"]
+
+
+def test_unknown_paths_methods_and_experiments_have_the_same_shape_of_error(ads):
+    for answer, status in (
+        (ads.post("/v1/adds/decide", json={}), 404),
+        (ads.get("/v1/adds/state"), 404),
+        (ads.get("/nothing"), 404),
+        (ads.get("/v1/ads/decide"), 405),
+        (ads.post("/v1/ads/state"), 405),
+        (ads.get("/v1/ads/log?format=xml"), 422),
+        (ads.get("/static/nothing.js"), 404),
+    ):
+        assert answer.status_code == status
+        assert set(answer.json()["error"]) == {"code", "message"}
+
+
+def test_a_large_body_is_refused(tmp_path):
+    with served(tmp_path / "s.sqlite", server={"body_limit": 1000}) as client:
+        answer = client.post("/v1/ads/decide", content=b"x" * 1001)
+        assert answer.status_code == 413
+        assert client.post("/v1/ads/decide", content=iter([b"x" * 600] * 3)).status_code == 413
+        assert _decide(client).status_code == 200
+
+
+def test_ten_thousand_fuzzed_bodies_are_never_a_failure_of_ours(ads):
+    source = random.Random(5)
+    good = '{"context": {"age": 34, "likes_videos": "yes"}, "event_id": "x", "available": ["image"], "outcome": 1}'
+    for _ in range(10_000):
+        text = list(good)
+        for _ in range(source.randint(1, 6)):
+            at = source.randrange(len(text))
+            kind = source.random()
+            if kind < 0.4:
+                text[at] = source.choice(string.printable)
+            elif kind < 0.7:
+                del text[at]
+            else:
+                text[at:at] = source.choice(["[", "]", "{", "}", "null", "1e309", '"\\ud800"', "-0", "\x00", "true"])
+        path = source.choice(["decide", "outcome", "decide/batch", "outcome/batch", "roll-back"])
+        answer = ads.post(f"/v1/ads/{path}", content="".join(text).encode("utf-8", "surrogatepass"))
+        assert answer.status_code < 500, "".join(text)
+
+
+def test_the_log_is_given_in_three_formats(ads):
+    event_id = _decide(ads).json()["event_id"]
+    ads.post("/v1/ads/outcome", json={"event_id": event_id, "outcome": 1})
+    lines = ads.get("/v1/ads/log").text.splitlines()
+    assert len(lines) == ads.get("/v1/ads/state").json()["decisions"]
+    table = pq.read_table(io.BytesIO(ads.get("/v1/ads/log?format=parquet").content))
+    assert table.num_rows == len(lines)
+    assert event_id in table["event_id"].to_pylist()
+    known = sum(outcome is not None for outcome in table["outcome"].to_pylist())
+    assert len(ads.get("/v1/ads/log?format=dsjson").text.splitlines()) == known
+
+
+def test_health_readiness_metrics_and_document(ads):
+    assert ads.get("/health").json() == {"status": "alive"}
+    assert ads.get("/ready").json()["is_ready"] is True
+    told = ads.get("/metrics").text
+    for name in ("headstart_decisions_total", "headstart_commit_seconds_bucket", "headstart_chi_square_p",
+                 "headstart_effective_sample_size", "headstart_dangling_total", "headstart_lag_events"):  # fmt: skip
+        assert name in told
+    assert "/v1/ads/decide" in ads.get("/openapi.json").json()["paths"]
+    assert ads.get("/v1/experiments").json() == {"experiments": ["ads"]}
+
+
+def test_keys_guard_every_path_but_health(tmp_path):
+    secret, key = draw_key("shop", ("decide",))
+    table = {"shop": {"sha256": key.sha256, "scopes": ["decide"]}}
+    with served(tmp_path / "s.sqlite", keys=table) as client:
+        assert _decide(client).status_code == 401
+        assert "Basic" in _decide(client).headers["www-authenticate"]
+        client.headers["Authorization"] = f"Bearer {secret}"
+        assert _decide(client).status_code == 200
+        for path in ("/", "/metrics", "/v1/ads/state", "/v1/ads/log", "/experiments/ads"):
+            assert client.get(path).status_code == 403
+        assert client.post("/v1/ads/freeze", json={}).status_code == 403
+        assert client.get("/health").status_code == 200
+
+
+def test_a_caller_who_asks_too_often_waits(tmp_path):
+    with served(tmp_path / "s.sqlite", server={"rate_limit": 5}) as client:
+        statuses = [_decide(client).status_code for _ in range(10)]
+        assert statuses[:5] == [200] * 5
+        assert 429 in statuses[5:]
+
+
+def test_freezing_and_rolling_back_over_http(tmp_path):
+    with served(tmp_path / "s.sqlite") as client:
+
+        def learn():
+            event_id = _decide(client).json()["event_id"]
+            return client.post("/v1/ads/outcome", json={"event_id": event_id, "outcome": 1}).json()["status"]
+
+        assert learn() == "applied"
+        version = client.get("/v1/ads/state").json()["version"]
+        assert client.post("/v1/ads/freeze", json={"reason": "a test"}).status_code == 200
+        assert client.get("/v1/ads/state").json()["is_frozen"] is True
+        assert learn() == "waiting"
+        client.post("/v1/ads/unfreeze", json={})
+        assert client.post("/v1/ads/roll-back", json={"version": version}).status_code == 200
+        plays = sum(action["policy"]["counts"] for action in client.get("/v1/ads/state").json()["actions"])
+        assert plays == 1.0
+        assert client.post("/v1/ads/roll-back", json={"version": 10**6}).status_code == 422
+
+
+def test_the_client_decides_and_reports(ads):
+    with Client(str(ads.base_url), "ads") as client:
+        decision = client.decide(USER)
+        assert client.outcome(decision["event_id"], 1.0)["status"] == "applied"
+        assert len(client.decide_many([USER, USER])) == 2
+        assert client.outcome_many({"nobody-2": 1.0})[0]["status"] == "dangling"
+        assert client.state()["experiment"] == "ads"
+        with pytest.raises(RequestFailed, match="'age' is missing") as refused:
+            client.decide({})
+        assert refused.value.status == 422
+
+
+def test_the_client_retries_what_may_be_retried():
+    waits = []
+    with (
+        Client("http://127.0.0.1:9", "ads", retries=2, sleep=waits.append) as client,
+        pytest.raises(RequestFailed, match="no answer"),
+    ):
+        client.decide(USER)
+    assert len(waits) == 2
+    assert 0.025 <= waits[0] <= 0.075 <= 2 * waits[1]
+
+
+def test_what_is_durable_is_there_after_a_restart(tmp_path):
+    with served(tmp_path / "s.sqlite") as client:
+        decision = _decide(client, event_id="kept").json()
+        client.post("/v1/ads/outcome", json={"event_id": "kept", "outcome": 1})
+        state = client.get("/v1/ads/state").json()
+    with served(tmp_path / "s.sqlite") as client:
+        assert _decide(client, event_id="kept").json() == decision
+        assert client.get("/v1/ads/state").json() == state
+
+
+def test_a_page_of_every_experiment(tmp_path):
+    with served(tmp_path / "s.sqlite", {"ads": ADS, "offers": {"actions": ["a", "b"], "holdout": 0.2}}) as client:
+        page = client.get("/")
+        assert page.status_code == 200
+        assert "/experiments/ads" in page.text
+        assert "/experiments/offers" in page.text
+        assert "none configured" in client.get("/experiments/ads").text

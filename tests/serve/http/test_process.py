@@ -1,0 +1,122 @@
+"""`headstart serve` as a process of its own: started, killed, ended, misconfigured."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+
+import httpx
+import pytest
+
+from headstart.serve.client import Client, RequestFailed
+from tests.serve.in_process import USER
+
+CONFIG = """
+store = "ads.sqlite"
+
+[server]
+port = 0
+
+[experiments.ads]
+actions = ["image", "video", "text"]
+contexts = { age = "number", likes_videos = ["yes", "no"] }
+oracle = "ThompsonGaussian"
+"""
+
+
+@contextmanager
+def running(folder):
+    (folder / "ads.toml").write_text(CONFIG)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "headstart.cli", "serve", "ads.toml", "--log-level", "warning"],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=folder,
+        env={"COLUMNS": "300", **os.environ},
+    )
+    try:
+        said = process.stdout.readline()
+        found = re.search(r"http://[\d.]+:\d+", said)
+        assert found, f"it said {said!r}"
+        yield process, found[0]
+    finally:
+        process.kill()
+        process.stdout.close()
+        process.wait(10)
+
+
+def test_what_was_acknowledged_over_http_survives_a_kill(tmp_path):
+    acknowledged = {}
+    with running(tmp_path) as (process, address):
+
+        def load(number):
+            with Client(address, "ads", retries=0) as client:
+                for i in range(10_000):
+                    try:
+                        decision = client.decide(USER, event_id=f"{number}-{i}")
+                        acknowledged[decision["event_id"]] = decision
+                        client.outcome(decision["event_id"], i % 2)
+                    except RequestFailed:
+                        return
+
+        threads = [threading.Thread(target=load, args=(number,)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        time.sleep(1.0)
+        process.send_signal(signal.SIGKILL)
+        for thread in threads:
+            thread.join(30)
+    assert len(acknowledged) > 10
+    with running(tmp_path) as (_, address), Client(address, "ads") as client:
+        for event_id, decision in list(acknowledged.items())[-200:]:
+            assert client.decide(USER, event_id=event_id) == decision
+    told = subprocess.run(
+        [sys.executable, "-m", "headstart.cli", "store", "verify", "ads.toml"],
+        capture_output=True, text=True, cwd=tmp_path,
+    )  # fmt: skip
+    assert told.returncode == 0, told.stdout + told.stderr
+
+
+def test_sigterm_answers_what_is_in_flight_and_closes(tmp_path):
+    with running(tmp_path) as (process, address):
+        assert httpx.post(f"{address}/v1/ads/decide", json={"context": USER}).status_code == 200
+        process.send_signal(signal.SIGTERM)
+        process.wait(20)
+        # uvicorn raises the signal again once everything is closed, so that a supervisor sees why it ended.
+        assert process.returncode in (0, -signal.SIGTERM)
+    assert not (tmp_path / "ads.sqlite-wal").exists()  # the last connection to close folds it in
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("store = 3", "experiments"),
+        (CONFIG + "\nepsylon = 0.1\n", "has no setting 'epsylon'"),
+        (CONFIG.replace("port = 0", "prot = 0"), "server has no setting 'prot'"),
+        (CONFIG.replace("ThompsonGaussian", "Thompson"), "has no 'Thompson'; known:"),
+        ("[experiments", "is not TOML"),
+    ],
+)
+def test_a_bad_configuration_is_one_line_and_exit_code_1(tmp_path, text, message):
+    (tmp_path / "bad.toml").write_text(text)
+    told = subprocess.run(
+        [sys.executable, "-m", "headstart.cli", "serve", "bad.toml"],
+        capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "COLUMNS": "400"}, timeout=60,
+    )  # fmt: skip
+    assert told.returncode == 1
+    assert "Traceback" not in told.stderr
+    assert message in told.stderr
+
+
+def test_keys_are_made_in_the_terminal():
+    told = subprocess.run(
+        [sys.executable, "-m", "headstart.cli", "keys", "new", "shop", "--scopes", "decide,read"],
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert told.returncode == 0
+    assert re.search(r"hs_shop_[\w-]{43}", told.stdout)
+    assert re.search(r'shop = \{ sha256 = "[0-9a-f]{64}", scopes = \["decide", "read"\] \}', told.stdout)

@@ -1,0 +1,139 @@
+"""Stores: migrations, snapshots, and what the schema itself forbids."""
+
+import sqlite3
+import time
+
+import psycopg
+import pytest
+
+from headstart.errors import LogError, OptionError
+from headstart.serve import Engine, StoreCorrupt, StoreUnavailable
+from headstart.serve.engine.opening import open_store
+from headstart.serve.store import schema
+from headstart.serve.store.store import READ_SNAPSHOT
+from tests.serve.experiments import CONTEXTS, Clock, make_config, make_log
+from tests.serve.ready import fill_store
+
+
+def run_sql(address, *statements):
+    if address.startswith("postgresql://"):
+        with psycopg.connect(address, autocommit=True) as connection:
+            for statement in statements:
+                connection.execute(statement)
+        return
+    connection = sqlite3.connect(address, isolation_level=None)
+    for statement in statements:
+        connection.execute(statement)
+    connection.close()
+
+
+def steps_of(address):
+    return schema.POSTGRES if address.startswith("postgresql://") else schema.SQLITE
+
+
+def test_a_store_of_version_1_is_brought_up_to_date_and_folds_the_same(address):
+    config, clock = make_config(address), Clock()
+    with Engine.open(config, clock=clock) as engine:
+        for i in range(10):
+            engine.outcome("ads", engine.decide("ads", event_id=f"u{i}").event_id, 1.0)
+        before = engine.fingerprint("ads")
+    # Version 1 had events and their unique index alone.
+    run_sql(
+        address, "DROP TABLE snapshots", "DROP INDEX by_experiment", "DELETE FROM schema_version WHERE version > 1"
+    )
+    with Engine.open(config, clock=clock) as engine:
+        assert engine.fingerprint("ads") == before
+        engine._ledger.save_snapshots(every=1)
+    store = open_store(address)
+    assert store.query("SELECT max(version) FROM schema_version")[0][0] == len(steps_of(address))
+    assert store.query(READ_SNAPSHOT, ("ads", 10**9))
+    store.close()
+
+
+def test_a_store_of_a_newer_headstart_is_left_alone(address):
+    open_store(address).close()
+    run_sql(address, "INSERT INTO schema_version VALUES (99)")
+    with pytest.raises(StoreCorrupt, match="schema version 99: a newer headstart wrote it"):
+        open_store(address)
+
+
+def test_the_schema_itself_forbids_a_second_decision(address):
+    with Engine.open(make_config(address)) as engine:
+        engine.decide("ads", event_id="u1")
+    again = "INSERT INTO events SELECT sequence + 100, experiment, kind, event_id, time, about, body FROM events"
+    with pytest.raises((sqlite3.IntegrityError, psycopg.errors.UniqueViolation)):
+        run_sql(address, f"{again} WHERE kind = 'decision'")
+
+
+def test_a_snapshot_and_what_came_after_it_are_the_whole(address):
+    config, clock = make_config(address, oracle="ThompsonBeta"), Clock()
+    with Engine.open(config, clock=clock) as engine:
+        ids = [engine.decide("ads").event_id for _ in range(30)]
+        for event_id in ids[:10]:
+            engine.outcome("ads", event_id, 0.4)  # a draw of the oracle's own decides what it counts as
+        engine._ledger.save_snapshots(every=1)
+        for event_id in ids[10:]:
+            engine.outcome("ads", event_id, 0.4)
+        whole = engine.fingerprint("ads")
+    with Engine.open(config, clock=clock) as engine:
+        assert engine.fingerprint("ads") == whole
+    run_sql(address, "DELETE FROM snapshots")
+    with Engine.open(config, clock=clock) as engine:
+        assert engine.fingerprint("ads") == whole
+
+
+def test_a_snapshot_of_another_format_is_not_read(address):
+    config, clock = make_config(address), Clock()
+    with Engine.open(config, clock=clock) as engine:
+        engine.outcome("ads", engine.decide("ads").event_id, 1.0)
+        engine._ledger.save_snapshots(every=1)
+        whole = engine.fingerprint("ads")
+    run_sql(address, """UPDATE snapshots SET body = '{"format":0}'""")
+    with Engine.open(config, clock=clock) as engine:
+        assert engine.fingerprint("ads") == whole
+
+
+def test_two_snapshots_are_kept(address):
+    with Engine.open(make_config(address)) as engine:
+        for _ in range(5):
+            engine.decide("ads")
+            engine._ledger.save_snapshots(every=1)
+        assert engine._ledger.store.query("SELECT count(*) FROM snapshots")[0][0] == 2
+
+
+def test_a_store_is_folded_quickly(tmp_path):
+    """20,000 events without a snapshot; the campaign does 100,000 in under 2 s. Ten times the expected time."""
+    address = str(tmp_path / "events.sqlite")
+    fill_store(address, 20_000)
+    started = time.perf_counter()
+    with Engine.open(make_config(address)) as engine:
+        assert time.perf_counter() - started < 4.0
+        assert engine.health()["position"] >= 20_000
+
+
+def test_a_log_that_changed_is_a_new_warm_start(tmp_path):
+    address = str(tmp_path / "events.sqlite")
+    settings = {"contexts": CONTEXTS, "evaluator": "IPSWeighting", "schedule": "batch"}
+    with Engine.open(make_config(address, log=make_log(100), **settings)) as engine:
+        engine.outcome("ads", engine.decide("ads", {"age": 1, "likes": "videos"}).event_id, 1.0)
+    with Engine.open(make_config(address, log=make_log(300), **settings)) as engine:
+        kinds = [event.kind for event in engine.events("ads")]
+        assert kinds == ["configuration", "warm_start", "decision", "outcome", "warm_start"]
+        assert sum(a["policy"]["counts"] for a in engine.state("ads")["actions"]) == 301
+
+
+def test_a_log_that_is_gone_is_an_error_that_says_so(tmp_path):
+    address = str(tmp_path / "events.sqlite")
+    settings = {"contexts": CONTEXTS, "evaluator": "IPSWeighting"}
+    Engine.open(make_config(address, log=make_log(), **settings)).close()
+    with pytest.raises(LogError, match="began with a log in memory"):
+        Engine.open(make_config(address, log={"rows": "in memory"}, **settings))
+
+
+def test_addresses_that_are_none_are_refused(tmp_path):
+    with pytest.raises(OptionError, match="store must be a path or postgresql"):
+        open_store("mysql://somewhere")
+    with pytest.raises(StoreUnavailable, match="unable to open database file"):
+        open_store(str(tmp_path / "no" / "folder.sqlite"))
+    with pytest.raises(StoreUnavailable, match="PostgreSQL"):
+        open_store("postgresql://127.0.0.1:1/nothing")

@@ -10,7 +10,7 @@ import headstart as hs
 from headstart.errors import OutcomeError
 from headstart.kernels import compiled
 from headstart.kernels.choice import BETA, NORMAL
-from tests.kernels.test_best import reference
+from tests.kernels.test_choice import reference
 from tests.kernels.test_random import _fill_betas, reference_words
 
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from headstart.arrays import Bools, Floats
 from headstart.errors import ActionError, ContextError, OptionError, OutcomeError
 
-Mask = NDArray[np.bool_]  # (K,)
-Context = NDArray[np.float64]  # (d,)
-Available = Mask | Sequence[int] | NDArray[np.integer[Any]] | None
+Context = Floats  # (d,)
+Available = Bools | Sequence[int] | NDArray[np.integer[Any]] | None
 
 NO_CONTEXT: Context = np.empty(0)
 
@@ -79,7 +79,7 @@ def check_outcome_in(outcome: Any, low: float, high: float, why: str) -> float:
     return number
 
 
-def check_available(available: Any, n_actions: int) -> Mask:
+def check_available(available: Any, n_actions: int) -> Bools:
     """A boolean mask or a list of action indices, as a mask with at least one action."""
     given = np.asarray(available)
     if given.dtype == np.bool_:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
+from headstart.arrays import Floats
 
 
 class Oracle(Protocol):
@@ -19,7 +18,7 @@ class Oracle(Protocol):
     def update(self, context: Any, action: int, outcome: float) -> None:
         """Learn what came of an action; told everything, so outcomes may come late or in any order."""
 
-    def probabilities(self, context: Any, available: Any = None) -> NDArray[np.float64]:
+    def probabilities(self, context: Any, available: Any = None) -> Floats:
         """The exact chance of each action in `play`."""
 
 

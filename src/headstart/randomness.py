@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Words
 from headstart.errors import OptionError
 
 RNG = np.random.Generator | int | None
@@ -19,7 +19,7 @@ def as_generator(rng: RNG) -> np.random.Generator:
     raise OptionError(f"rng must be a numpy Generator or an integer >= 0, got {rng!r}")
 
 
-def as_words(rng: RNG) -> NDArray[np.uint64]:
+def as_words(rng: RNG) -> Words:
     """Four words for one kernel's stream. A Generator given to two parts gives each its own stream."""
     # Bytes, not random_raw, whose numbers have 32 bits with MT19937; and ten times quicker than integers().
     raw = np.frombuffer(as_generator(rng).bytes(32), dtype="<u8").astype(np.uint64)

@@ -6,12 +6,11 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from headstart.arrays import Floats
 from headstart.checks import check_number, check_whole
 from headstart.errors import OptionError
-
-Floats = NDArray[np.float64]
 
 RARE_PLAYS = 1.0 + math.pi**2 / 3.0  # plays of a worse action that UCB makes however much it knows (Auer et al. 2002)
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from headstart.bounds.conditions import Floats, check_horizon, check_sizes
+from headstart.arrays import Floats
+from headstart.bounds.conditions import check_horizon, check_sizes
 from headstart.errors import OptionError
 
 

@@ -14,7 +14,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from headstart.bounds.conditions import RARE_PLAYS, Floats, check_gaps, check_horizon, check_strata
+from headstart.arrays import Floats
+from headstart.bounds.conditions import RARE_PLAYS, check_gaps, check_horizon, check_strata
 from headstart.bounds.ucb import enough_plays
 
 _GRID = 4096  # points at which the chance of a miss is computed, at most

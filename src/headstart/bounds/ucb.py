@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from headstart.bounds.conditions import RARE_PLAYS, Floats, check_gaps, check_horizon, check_sizes
+from headstart.arrays import Floats
+from headstart.bounds.conditions import RARE_PLAYS, check_gaps, check_horizon, check_sizes
 
 
 def enough_plays(gaps: ArrayLike, n_plays: float) -> Floats:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from headstart.bounds.conditions import RARE_PLAYS, Floats, check_horizon, check_sizes
+from headstart.arrays import Floats, Integers
+from headstart.bounds.conditions import RARE_PLAYS, check_horizon, check_sizes
 from headstart.bounds.ucb import enough_plays, weighting_plays
 from headstart.errors import LogError, OptionError
 from headstart.evaluators import IPSWeighting
@@ -29,7 +30,7 @@ class ValueOfLog:
     outcome_range: tuple[float, float]  # what 0 and 1 stand for in the theorems
     is_range_observed: bool  # nobody stated the range: it is the smallest and largest outcome in the log
     action_names: tuple[Hashable, ...]
-    rows: NDArray[np.int64]
+    rows: Integers
     effective_sizes: Floats  # N_a: virtual plays
     gaps: Floats  # Delta_a, 0 for the best action
     thresholds: Floats  # virtual plays from which on the log saves nothing more; 0 for the best action

@@ -11,13 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from headstart.arrays import Floats, Integers
 from headstart.checks import check_context, check_n_actions, check_whole
 from headstart.errors import ContextError, OptionError
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class FeatureTable:

@@ -13,12 +13,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats
 from headstart.errors import ContextError
 from headstart.logs.log import Log
-
-Floats = NDArray[np.float64]
 
 RIDGE = 1e-4  # of standardised columns: the balance given up where no weights reach it
 _MAX_STEPS = 200

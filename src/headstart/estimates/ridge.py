@@ -16,9 +16,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from headstart.arrays import Floats, Integers
 
 # Shares of variance explained that the penalty is chosen from: penalty = d (1 - share) / share in standard units.
 _SHARES = np.array([0.001, 0.01, 0.03, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97, 0.99, 0.999])
@@ -38,7 +37,7 @@ class Regressions(NamedTuple):
     common: Floats  # (d, d) (sum of shrinks_a S_a + c I)^-1
 
 
-def sum_rows(contexts: Floats, outcomes: Floats, groups: NDArray[np.int64], n_groups: int) -> Floats:
+def sum_rows(contexts: Floats, outcomes: Floats, groups: Integers, n_groups: int) -> Floats:
     """Sums of (1, x, y)(1, x, y)' over the rows of each group, (n_groups, d + 2, d + 2)."""
     n, d = contexts.shape
     rows = np.empty((n, d + 2))
@@ -84,7 +83,7 @@ def predict(fitted: Regressions, contexts: Floats) -> Floats:
     return predicted
 
 
-def predict_left_out(fitted: Regressions, contexts: Floats, actions: NDArray[np.int64], outcomes: Floats) -> Floats:
+def predict_left_out(fitted: Regressions, contexts: Floats, actions: Integers, outcomes: Floats) -> Floats:
     """Every action's prediction for every row the regressions were fitted to, each without that row, (n, K).
 
     Leaving row i out moves its own prediction by -h e / (1 - h), e its residual, h its leverage, and the slopes of
@@ -116,7 +115,7 @@ def predict_left_out(fitted: Regressions, contexts: Floats, actions: NDArray[np.
 
 
 def predict_for(
-    actions: NDArray[np.int64], outcomes: Floats, n_actions: int, contexts: Floats, users: Floats | None = None
+    actions: Integers, outcomes: Floats, n_actions: int, contexts: Floats, users: Floats | None = None
 ) -> tuple[Floats, Floats | None]:
     """Predictions for the rows, each by all others, (n, K), and for users, (m, K); contexts are standardised."""
     fitted = fit(sum_rows(contexts, outcomes, actions, n_actions))

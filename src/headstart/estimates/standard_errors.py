@@ -11,11 +11,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats, Integers
 from headstart.estimates.summary import Summary
-
-Floats = NDArray[np.float64]
 
 # A variance from n rows is averaged with the pooled one as if that were from this many more: three equal outcomes do
 # not make an action noiseless.
@@ -31,7 +29,7 @@ class Estimate(NamedTuple):
 
 
 def estimate_means(
-    actions: NDArray[np.int64],
+    actions: Integers,
     outcomes: Floats,
     shares: Floats,
     inside: Floats,
@@ -84,7 +82,7 @@ def estimate_means(
     return Estimate(Summary(means, wide, variances), errors, scatters, sizes)
 
 
-def pooled_variance(actions: NDArray[np.int64], values: Floats, n_actions: int) -> float:
+def pooled_variance(actions: Integers, values: Floats, n_actions: int) -> float:
     """The variance of values around their action's mean, over all actions; around one mean if none has two rows."""
     counts = np.bincount(actions, minlength=n_actions)
     freedom = actions.size - np.count_nonzero(counts)

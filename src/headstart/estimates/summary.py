@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from headstart.arrays import Floats
 
 
 @dataclass(frozen=True)
@@ -16,16 +17,16 @@ class Summary:
     other.
     """
 
-    means: NDArray[np.float64]
-    standard_errors: NDArray[np.float64]  # honest: what the mean would vary by over logs of this kind
-    variances: NDArray[np.float64]  # of one outcome of the action, over the population
+    means: Floats
+    standard_errors: Floats  # honest: what the mean would vary by over logs of this kind
+    variances: Floats  # of one outcome of the action, over the population
 
     @property
     def n_actions(self) -> int:
         return self.means.size
 
     @property
-    def effective_sizes(self) -> NDArray[np.float64]:
+    def effective_sizes(self) -> Floats:
         """Online plays that would know the mean as well: variance / standard error squared; 0 without rows."""
         with np.errstate(divide="ignore", invalid="ignore"):
             sizes = self.variances / self.standard_errors**2

@@ -11,9 +11,10 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from headstart import kernels
+from headstart.arrays import Floats
 from headstart.checks import NO_CONTEXT, check_action, check_context
 from headstart.errors import LogError
 from headstart.kernels import Entry, get_outcome, get_variance, implements, is_exhausted
@@ -50,9 +51,7 @@ class CompiledEvaluator:
             self.n_features = log.n_features
             self._take(log.n_actions, None, log.context_names, state)
 
-    def _take(
-        self, n_actions: int, contexts: NDArray[np.float64] | None, context_names: tuple[str, ...], state: Any
-    ) -> None:
+    def _take(self, n_actions: int, contexts: Floats | None, context_names: tuple[str, ...], state: Any) -> None:
         self.n_actions = n_actions
         if contexts is not None:
             self.contexts = contexts
@@ -63,9 +62,9 @@ class CompiledEvaluator:
         self._is_exhausted = Entry(_is_exhausted, allocates=False)
 
     @cached_property
-    def contexts(self) -> NDArray[np.float64]:
+    def contexts(self) -> Floats:
         """What virtual users are drawn from, (n, d)."""
-        rows: NDArray[np.float64] = self._log.sample(_CONTEXT_ROWS, rng=0).contexts
+        rows: Floats = self._log.sample(_CONTEXT_ROWS, rng=0).contexts
         return rows
 
     @cached_property
@@ -95,7 +94,7 @@ class CompiledEvaluator:
         outcome: float = self._get_outcome(self._state, seen, index)
         return None if math.isnan(outcome) else outcome
 
-    def _as_seen(self, context: ArrayLike | None, action: int) -> NDArray[np.float64]:
+    def _as_seen(self, context: ArrayLike | None, action: int) -> Floats:
         return check_context(context, self.n_features) if self.needs_context else NO_CONTEXT
 
     def is_exhausted(self) -> bool:
@@ -109,9 +108,9 @@ class CompiledEvaluator:
 class BudgetState(NamedTuple):
     """An answer per action, good for a number of plays."""
 
-    means: NDArray[np.float64]  # (K,)
-    budgets: NDArray[np.float64]  # (K,) plays left
-    variances: NDArray[np.float64]  # (K,) of one outcome around the mean
+    means: Floats  # (K,)
+    budgets: Floats  # (K,) plays left
+    variances: Floats  # (K,) of one outcome around the mean
 
 
 @implements(get_outcome, BudgetState)
@@ -145,9 +144,9 @@ class BudgetEvaluator(CompiledEvaluator):
     def __init__(
         self,
         log: Any,
-        means: NDArray[np.float64],
-        effective_sizes: NDArray[np.float64],
-        variances: NDArray[np.float64],
+        means: Floats,
+        effective_sizes: Floats,
+        variances: Floats,
     ) -> None:
         self._means = means.copy()
         self._effective_sizes = effective_sizes.copy()
@@ -160,12 +159,12 @@ class BudgetEvaluator(CompiledEvaluator):
         return float(self._state.variances[check_action(action, self.n_actions)])
 
     @property
-    def means(self) -> NDArray[np.float64]:
+    def means(self) -> Floats:
         """The estimated mean outcome per action, (K,); NaN for an action that the log never shows."""
         return self._means.copy()
 
     @property
-    def effective_sizes(self) -> NDArray[np.float64]:
+    def effective_sizes(self) -> Floats:
         """How many independent online plays each estimate is worth, (K,), before any was used."""
         return self._effective_sizes.copy()
 
@@ -180,7 +179,7 @@ def check_has_propensities(log: Any, who: str) -> None:
         )
 
 
-def check_propensities(log: Log, who: str) -> NDArray[np.float64]:
+def check_propensities(log: Log, who: str) -> Floats:
     """The log's propensities, or an error that names the way out."""
     check_has_propensities(log, who)
     assert log.propensities is not None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats, Integers
 from headstart.errors import OptionError
 from headstart.estimates.population import as_population, balancing_weights, standardise
 from headstart.estimates.ridge import predict_for
@@ -16,8 +16,6 @@ from headstart.evaluators.compiled import BudgetEvaluator, check_has_propensitie
 from headstart.evaluators.table_means import estimate_table
 from headstart.logs.log import Log
 from headstart.randomness import RNG, as_generator
-
-Floats = NDArray[np.float64]
 
 SAMPLE_ROWS = 100_000  # of a table
 
@@ -88,7 +86,7 @@ class DoublyRobust(BudgetEvaluator):
         return np.where(scatters > 0.0, sizes, counts)
 
     @property
-    def standard_errors(self) -> NDArray[np.float64]:
+    def standard_errors(self) -> Floats:
         """The influence function's standard error of each mean, (K,); NaN for an action never shown."""
         return self._estimate.errors.copy()
 
@@ -124,9 +122,7 @@ def _shares(log: Log, weights: Floats, contexts: Floats, users: Floats | None = 
     return shares, moves
 
 
-def _cross_predict(
-    log: Log, folds: NDArray[np.int64], users: Floats | None, estimator: Any
-) -> tuple[Floats, Floats | None]:
+def _cross_predict(log: Log, folds: Integers, users: Floats | None, estimator: Any) -> tuple[Floats, Floats | None]:
     """m_a(x_i) from the other folds, (n, K), and its average over the folds for the users, (m, K); the action's mean
     where there are too few rows to fit."""
     from sklearn.base import clone

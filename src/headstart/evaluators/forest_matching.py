@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from headstart.arrays import Bools, Floats, Integers, Words
 from headstart.errors import LogError
 from headstart.evaluators.compiled import CompiledEvaluator
 from headstart.forest import ForestOptions, HonestForest
@@ -22,13 +23,13 @@ _DEFAULT_OPTIONS = ForestOptions(n_trees=200, min_node=2)
 
 class ForestMatchingState(NamedTuple):
     forest: ForestArrays
-    outcomes: NDArray[np.float64]  # (n,)
-    is_used: NDArray[np.bool_]  # (n,)
-    n_left: NDArray[np.int64]  # (1,) rows not used
+    outcomes: Floats  # (n,)
+    is_used: Bools  # (n,)
+    n_left: Integers  # (1,) rows not used
     rows: NDArray[np.int32]  # (n_trees n,) the log's rows by leaf and action, tree after tree
-    starts: NDArray[np.int64]  # (n_leaves K,) where the rows of a leaf and action begin
+    starts: Integers  # (n_leaves K,) where the rows of a leaf and action begin
     sizes: NDArray[np.int32]  # (n_leaves K,) how many of them are not known to be used
-    rng: NDArray[np.uint64]  # (4,)
+    rng: Words  # (4,)
 
 
 @implements(get_outcome, ForestMatchingState)

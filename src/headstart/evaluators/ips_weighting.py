@@ -6,8 +6,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats, Integers
 from headstart.errors import OptionError
 from headstart.estimates.population import population_weights
 from headstart.estimates.summary import Summary
@@ -17,8 +17,8 @@ from headstart.logs.sums import ActionSums, sum_actions
 
 
 def weighted_means(
-    actions: NDArray[np.int64], outcomes: NDArray[np.float64], weights: NDArray[np.float64], n_actions: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    actions: Integers, outcomes: Floats, weights: Floats, n_actions: int
+) -> tuple[Floats, Floats, Floats]:
     """Per action: mean sum(w y) / sum(w), effective sample size (sum w)^2 / sum(w^2) (Kish 1965), and variance
     sum(w (y - mean)^2) / sum(w).
     """
@@ -32,7 +32,7 @@ def weighted_means(
     return means, sizes, np.divide(scatter, total, out=np.zeros(n_actions), where=squares > 0)
 
 
-def _divide(total: Any, sums: Any, squares: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _divide(total: Any, sums: Any, squares: Any) -> tuple[Floats, Floats]:
     """Means and effective sizes from the sums of w, w y and w^2."""
     n_actions = total.size
     is_shown = squares > 0

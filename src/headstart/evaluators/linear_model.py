@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from headstart.arrays import Floats, Integers
 from headstart.checks import check_context, check_number
 from headstart.errors import LogError, OptionError
 from headstart.estimates.features import FeatureFunction, Features, FeatureTable, check_features
@@ -34,13 +35,13 @@ _MORE = 1.0 + 1e-9
 
 
 class LinearModelState(NamedTuple):
-    theta: NDArray[np.float64]  # (G, p) the log's ridge estimate
-    logged: NDArray[np.float64]  # (G, p, p) the factor of the inverse of Vhat = ridge I + the log's phi phi'
-    factors: NDArray[np.float64]  # (G, p, p) that of V = ridge I + the virtual plays'
-    groups: NDArray[np.int64]  # (K,) which theta and factors an action has
-    columns: NDArray[np.int64]  # (K or 1, m) phi's columns of x
-    weights: NDArray[np.float64]  # (K or 1, m)
-    scratch: NDArray[np.float64]  # (N_SCRATCH, p)
+    theta: Floats  # (G, p) the log's ridge estimate
+    logged: Floats  # (G, p, p) the factor of the inverse of Vhat = ridge I + the log's phi phi'
+    factors: Floats  # (G, p, p) that of V = ridge I + the virtual plays'
+    groups: Integers  # (K,) which theta and factors an action has
+    columns: Integers  # (K or 1, m) phi's columns of x
+    weights: Floats  # (K or 1, m)
+    scratch: Floats  # (N_SCRATCH, p)
     is_empty: bool  # the log says nothing of any direction
 
 
@@ -159,17 +160,17 @@ class LinearModel(CompiledEvaluator):
         return self._state if self.features.function is None else None
 
     @property
-    def theta(self) -> NDArray[np.float64]:
+    def theta(self) -> Floats:
         """The ridge estimate: (K, m) if disjoint, (1, m) if shared."""
         return np.array(self._state.theta[:, : self.features.length])
 
-    def _as_seen(self, context: ArrayLike | None, action: int) -> NDArray[np.float64]:
+    def _as_seen(self, context: ArrayLike | None, action: int) -> Floats:
         if isinstance(self.features, FeatureFunction):
             return self.features.expand(context, [action])
         return check_context(context, self.features.n_features)
 
 
-def linear_sums(log: Any, features: Features) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def linear_sums(log: Any, features: Features) -> tuple[Floats, Floats]:
     """The sums that `from_sums` takes: of phi phi', (G, m, m), and of y phi, (G, m). O(n m^2).
 
     A table sums products of its columns where it is; rows come from there only for a phi that is a function.
@@ -187,7 +188,7 @@ def linear_sums(log: Any, features: Features) -> tuple[NDArray[np.float64], NDAr
     return grams, moments
 
 
-def _portions(log: Any) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]]:
+def _portions(log: Any) -> Iterator[tuple[Integers, Floats, Floats]]:
     if isinstance(log, Log):
         for start in range(0, len(log), _CHUNK):
             part = slice(start, start + _CHUNK)
@@ -197,9 +198,7 @@ def _portions(log: Any) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]
             yield rows.actions, rows.outcomes, rows.contexts
 
 
-def _choose_sums(
-    features: FeatureTable, products: NDArray[np.float64], moments: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _choose_sums(features: FeatureTable, products: Floats, moments: Floats) -> tuple[Floats, Floats]:
     """phi's sums from those of z = (x, 1) per action: phi_j is a weight times an entry of z."""
     columns = np.broadcast_to(features.columns, (features.n_actions, features.length))
     weights = np.broadcast_to(features.weights, columns.shape)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats, Integers
 from headstart.kernels import compiled
 from headstart.kernels.strata import Lookup, fill_lookup
 
 
-def make_lookup(contexts: NDArray[np.float64], tags: NDArray[np.int64]) -> tuple[Lookup, NDArray[np.int64]]:
+def make_lookup(contexts: Floats, tags: Integers) -> tuple[Lookup, Integers]:
     """The table of distinct (context, tag) pairs, and each row's key. O(n d) time and memory."""
     n = tags.size
     slots = np.full(1 << (2 * n - 1).bit_length(), -1, dtype=np.int64)

@@ -6,13 +6,14 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from headstart.arrays import Floats
 from headstart.kernels import get_outcome, implements, is_exhausted
 
 
 class NoLogState(NamedTuple):
-    nothing: NDArray[np.float64]  # (0,) a state is a tuple of arrays, even this one
+    nothing: Floats  # (0,) a state is a tuple of arrays, even this one
 
 
 @implements(get_outcome, NoLogState)

@@ -6,8 +6,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from headstart.arrays import Floats, Integers
 from headstart.checks import check_action, check_context
 from headstart.errors import MissingExtraError, OptionError
 from headstart.estimates.population import as_population
@@ -19,9 +20,9 @@ from headstart.logs.log import Log
 
 
 class LinearOutcomeState(NamedTuple):
-    slopes: NDArray[np.float64]  # (K, d)
-    intercepts: NDArray[np.float64]  # (K,)
-    budgets: NDArray[np.int64]  # (K,) answers left
+    slopes: Floats  # (K, d)
+    intercepts: Floats  # (K,)
+    budgets: Integers  # (K,) answers left
 
 
 @implements(get_outcome, LinearOutcomeState)
@@ -43,7 +44,7 @@ def _is_exhausted(state: Any) -> Any:
     return True
 
 
-def _line_of(model: Any, contexts: NDArray[np.float64]) -> tuple[NDArray[np.float64], float] | None:
+def _line_of(model: Any, contexts: Floats) -> tuple[Floats, float] | None:
     """Slopes and intercept, if they are the prediction (a Poisson regression has them too, behind a log)."""
     slopes, intercept = np.ravel(getattr(model, "coef_", ())), np.ravel(getattr(model, "intercept_", ()))
     if slopes.size != contexts.shape[1] or intercept.size != 1:
@@ -57,20 +58,20 @@ def _line_of(model: Any, contexts: NDArray[np.float64]) -> tuple[NDArray[np.floa
 _FEW_ROWS = 5000
 
 
-def _fit(estimator: Any, contexts: NDArray[np.float64], outcomes: NDArray[np.float64]) -> Any:
+def _fit(estimator: Any, contexts: Floats, outcomes: Floats) -> Any:
     from sklearn.base import clone
 
     return clone(estimator).fit(contexts, outcomes)
 
 
-def _least_squares(contexts: NDArray[np.float64], outcomes: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+def _least_squares(contexts: Floats, outcomes: Floats) -> tuple[Floats, float]:
     """Slopes and intercept of ordinary least squares; the smallest slopes where they are not determined."""
     centre, level = contexts.mean(axis=0), outcomes.mean()
     slopes = np.linalg.lstsq(contexts - centre, outcomes - level)[0]
     return slopes, float(level - slopes @ centre)
 
 
-def _predictions(models: list[Any], contexts: NDArray[np.float64]) -> dict[bytes, NDArray[np.float64]]:
+def _predictions(models: list[Any], contexts: Floats) -> dict[bytes, Floats]:
     """Every model's prediction for these contexts, (K,) by the context's bytes; NaN without a model."""
     columns = [np.full(len(contexts), np.nan) if m is None else np.ravel(m.predict(contexts)) for m in models]
     return {row.tobytes(): values for row, values in zip(contexts, np.column_stack(columns), strict=True)}

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from headstart import kernels
+from headstart.arrays import Floats
 from headstart.checks import check_action, check_context
 from headstart.errors import OptionError
 from headstart.estimates.propensity import LogisticPropensity, check_vector
@@ -37,7 +38,7 @@ class KnownPropensityState(NamedTuple):
     """The logged vector where the log shows the context, a model elsewhere."""
 
     lookup: Lookup  # contexts, all with tag 0
-    vectors: NDArray[np.float64]  # (m, K)
+    vectors: Floats  # (m, K)
     model: Any
 
 
@@ -52,11 +53,11 @@ def _fill_known(state: Any, context: Any, out: Any) -> None:
 
 class PropensityMatchingState(NamedTuple):
     propensity: Any  # a state that implements fill_propensities
-    pivots: NDArray[np.float64]  # (q,) sorted
+    pivots: Floats  # (q,) sorted
     lookup: Lookup  # lattice points, with the action as tag
     strata: Strata | CountedStrata  # one per (lattice point, action) that the log shows
-    vector: NDArray[np.float64]  # (K,) scratch
-    point: NDArray[np.float64]  # (K - 1,) scratch
+    vector: Floats  # (K,) scratch
+    point: Floats  # (K - 1,) scratch
 
 
 @kernel
@@ -126,7 +127,7 @@ class PropensityMatching(CompiledEvaluator):
         log: Any,
         *,
         pivots: Sequence[float] = (0.0, 0.5, 1.0),
-        propensity: Callable[[NDArray[np.float64]], ArrayLike] | None = None,
+        propensity: Callable[[Floats], ArrayLike] | None = None,
         rng: RNG = None,
     ) -> None:
         levels = np.unique(np.asarray(pivots, dtype=np.float64))
@@ -135,7 +136,7 @@ class PropensityMatching(CompiledEvaluator):
         rows = log if isinstance(log, Log) or propensity is not None else log.sample(_MODEL_ROWS, rng=0)
         model = LogisticPropensity(rows) if propensity is None else propensity
         known = getattr(model, "kernel_state", None)
-        self._propensity: Callable[[NDArray[np.float64]], ArrayLike] | None = model if known is None else None
+        self._propensity: Callable[[Floats], ArrayLike] | None = model if known is None else None
         lookup: Lookup
         strata: Strata | CountedStrata
         if isinstance(log, Log):
@@ -167,8 +168,8 @@ class PropensityMatching(CompiledEvaluator):
 
 
 def _strata_of_rows(
-    log: Log, levels: NDArray[np.float64], model: Callable[..., ArrayLike], rng: RNG
-) -> tuple[Lookup, Strata, NDArray[np.float64]]:
+    log: Log, levels: Floats, model: Callable[..., ArrayLike], rng: RNG
+) -> tuple[Lookup, Strata, Floats]:
     vectors = log.propensity_matrix
     check_vector(model(log.contexts[0]), log.n_actions)
     if vectors is None:
@@ -180,7 +181,7 @@ def _strata_of_rows(
     return lookup, strata, vectors
 
 
-def _known_where_shown(log: Log, vectors: NDArray[np.float64], model: Any) -> KnownPropensityState:
+def _known_where_shown(log: Log, vectors: Floats, model: Any) -> KnownPropensityState:
     rows, row_keys = make_lookup(log.contexts, np.zeros(len(log), dtype=np.int64))
     kept = np.empty((rows.tags.size, log.n_actions))
     kept[row_keys] = vectors
@@ -188,7 +189,7 @@ def _known_where_shown(log: Log, vectors: NDArray[np.float64], model: Any) -> Kn
 
 
 def _strata_of_table(
-    table: Any, levels: NDArray[np.float64], model: Callable[..., ArrayLike], rng: RNG
+    table: Any, levels: Floats, model: Callable[..., ArrayLike], rng: RNG
 ) -> tuple[Lookup, CountedStrata]:
     rows = table if table.has_propensity_vectors else table.with_propensities_from(model)
     found = rows.point_counts(levels)

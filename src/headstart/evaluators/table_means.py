@@ -11,15 +11,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from headstart.estimates.population import standardise
 from headstart.estimates.ridge import fit, predict, predict_left_out, sum_rows
 from headstart.estimates.standard_errors import Estimate, estimate_means
 from headstart.estimates.summary import Summary
 from headstart.logs.log import Log
-
-Floats = NDArray[np.float64]
 
 
 def estimate_table(table: Any, sample: Log) -> Estimate:

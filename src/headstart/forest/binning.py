@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from headstart.forest.tree import Floats
+from headstart.arrays import Floats
 from headstart.kernels.compile import compiled, kernel
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from headstart.arrays import Floats, Integers
 from headstart.errors import ContextError, HeadstartError, LogError
-from headstart.forest.tree import Floats, Integers
 
 
 def check_contexts(contexts: ArrayLike, n_features: int) -> Floats:

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from headstart.arrays import Floats
 from headstart.errors import HeadstartError, LogError, OptionError
 from headstart.forest.boundary import check_context, check_contexts, check_rows
 from headstart.forest.leaves import add_rows, leaves_of
 from headstart.forest.options import ForestOptions
 from headstart.forest.planting import in_threads, plant
 from headstart.forest.predicting import group_variance, predict_context, predict_rows, spread_rows
-from headstart.forest.tree import Floats, ForestArrays
+from headstart.forest.tree import ForestArrays
 from headstart.kernels.compile import compiled, entry
 
 _ROWS_AT_ONCE = 512  # contexts that stay in cache while tree after tree looks at them

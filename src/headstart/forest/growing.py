@@ -7,15 +7,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from headstart.arrays import Floats, Integers, Words
 from headstart.forest.histograms import BinRoom
 from headstart.forest.presorting import MOST_SORTED, SortRoom, mark_right, part_lists, sort_node
 from headstart.forest.regularity import FOUND, REQUIRED, EstimateHalf, has_room
 from headstart.forest.sampling import Limits, Rows, draw_front
 from headstart.forest.split_search import Node, Trial, choose_split
 from headstart.forest.splitting import ALL, SplitHalf
-from headstart.forest.tree import LEAF, Floats, Integers
+from headstart.forest.tree import LEAF
 from headstart.kernels.compile import kernel
-from headstart.kernels.random import Words
 
 
 class Block(NamedTuple):
@@ -66,7 +66,7 @@ def make_desk(rows: Rows, limits: Limits) -> Desk:
 
 
 @kernel
-def grow_block(words: NDArray[np.uint64], rows: Rows, limits: Limits, block: Block) -> tuple[int, int]:
+def grow_block(words: Words, rows: Rows, limits: Limits, block: Block) -> tuple[int, int]:
     """Grow one group of trees from each line of `words`; the numbers of nodes and leaves used."""
     desk = make_desk(rows, limits)
     n_nodes, n_leaves, tree = 0, 0, 0

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from headstart.arrays import Floats, Integers
 from headstart.forest.presorting import Bytes, Items, sort_pairs
 from headstart.forest.splitting import ABOVE, ALL, BELOW, CUT, GAIN, HIGH, LEFT, LOW, SplitHalf, empty_left
-from headstart.forest.tree import Floats, Integers
 from headstart.kernels.compile import kernel
 
 

@@ -7,7 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from headstart.forest.tree import Floats, ForestArrays, Integers, find_leaves
+from headstart.arrays import Floats, Integers
+from headstart.forest.tree import ForestArrays, find_leaves
 from headstart.kernels.compile import kernel
 
 

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats, Integers, Words
 from headstart.forest.binning import bin_columns, quantile_edges
 from headstart.forest.growing import Block, grow_block
 from headstart.forest.histograms import BinRoom
@@ -19,7 +19,7 @@ from headstart.forest.regularity import EstimateHalf
 from headstart.forest.sampling import Limits, Rows
 from headstart.forest.split_search import Trial
 from headstart.forest.splitting import SplitHalf
-from headstart.forest.tree import NODE, Floats, ForestArrays, Integers
+from headstart.forest.tree import NODE, ForestArrays
 from headstart.kernels.compile import compiled
 
 T = TypeVar("T")
@@ -58,7 +58,7 @@ def make_limits(options: ForestOptions, n_actions: int, n: int, d: int) -> Limit
     )  # fmt: skip
 
 
-def draw_group_words(seed: int, n_groups: int) -> NDArray[np.uint64]:
+def draw_group_words(seed: int, n_groups: int) -> Words:
     """(n_groups, 4) one stream per group. Spawning a SeedSequence for each took longer than a small forest."""
     words = np.random.SeedSequence(seed).generate_state(4 * n_groups, np.uint64)
     return words.reshape(n_groups, 4).astype(np.uint64, copy=False)
@@ -72,7 +72,7 @@ def in_threads(task: Callable[[int], T], items: range, n_threads: int) -> list[T
         return list(pool.map(task, items))
 
 
-def _grow(words: NDArray[np.uint64], rows: Rows, limits: Limits) -> Block:
+def _grow(words: Words, rows: Rows, limits: Limits) -> Block:
     n_trees = words.shape[0] * limits.group_size
     # Every leaf but a lone root holds rows of both halves. Room that is not used is never touched.
     n_leaves = n_trees * max(1, min(limits.n_split, limits.n_tree - limits.n_split))

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from headstart.forest.tree import Floats, ForestArrays, find_leaf, find_leaves
+from headstart.arrays import Floats
+from headstart.forest.tree import ForestArrays, find_leaf, find_leaves
 from headstart.kernels.compile import kernel
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from headstart.forest.tree import Floats, Integers
+from headstart.arrays import Floats, Integers
 from headstart.kernels.compile import kernel
 
 Bytes = NDArray[np.uint8]

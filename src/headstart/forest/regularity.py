@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from headstart.arrays import Floats, Integers
 from headstart.forest.sampling import least_share
-from headstart.forest.tree import Floats, Integers
 from headstart.kernels.compile import kernel
 
 # Columns of `shares`, one line per action.

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from headstart.forest.tree import Floats, Integers
+from headstart.arrays import Floats, Integers, Words
 from headstart.kernels.compile import kernel
-from headstart.kernels.random import Words, draw_below, draw_uniform
+from headstart.kernels.random import draw_below, draw_uniform
 
 
 class Rows(NamedTuple):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from headstart.arrays import Floats, Integers, Words
 from headstart.forest.histograms import BinRoom, find_gap, scan_bins, total_node
 from headstart.forest.presorting import PLACE, Items
 from headstart.forest.regularity import EstimateHalf, is_regular, regular_interval
@@ -29,9 +30,8 @@ from headstart.forest.splitting import (
     scan_one_action,
     total_list,
 )
-from headstart.forest.tree import LEAF, Floats, Integers
+from headstart.forest.tree import LEAF
 from headstart.kernels.compile import kernel
-from headstart.kernels.random import Words
 
 
 class Trial(NamedTuple):

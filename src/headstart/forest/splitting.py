@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from headstart.arrays import Floats, Integers
 from headstart.forest.presorting import PLACE, RANK_SHIFT, Items
-from headstart.forest.tree import Floats, Integers
 from headstart.kernels.compile import kernel
 
 # Columns of `tries`, one line per feature.

@@ -11,10 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from headstart.arrays import Floats, Integers
 from headstart.kernels.compile import kernel
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 LEAF = -1  # the `feature` of a leaf
 

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from headstart.arrays import Bools, Floats
 from headstart.checks import check_number, check_whole
 from headstart.errors import LogError, OptionError
 from headstart.estimates.population import standardise
@@ -24,7 +25,6 @@ from headstart.logs.log import Log
 from headstart.randomness import RNG, as_generator
 from headstart.simulation.rejection import is_even
 
-Floats = NDArray[np.float64]
 Policy = Callable[[Floats], Any] | ArrayLike
 """A function context -> chances (K,) or an action; or chances of every row, (n, K); or an action per row, (n,)."""
 
@@ -134,7 +134,7 @@ def direct_method(log: Log, policy: Policy, estimator: Any = None, *, level: flo
     n_groups = min(_N_GROUPS, len(log))
     groups = as_generator(rng).permutation(np.arange(len(log)) % n_groups)
 
-    def value_of(rows: NDArray[np.bool_]) -> float:
+    def value_of(rows: Bools) -> float:
         kept = log.take(rows)
         return float((chances[rows] * predict_from(kept, kept.contexts, estimator)).sum(axis=1).mean())
 

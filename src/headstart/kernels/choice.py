@@ -6,11 +6,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Bools, Floats
 from headstart.kernels.compile import kernel
-
-Floats = NDArray[np.float64]
 
 NORMAL = 0  # parameters: mean, standard deviation
 BETA = 1  # parameters: a, b, both at least 1
@@ -38,7 +36,7 @@ _BREAKS_BETA = np.concatenate([[-40.0, -20.0, -13.0], _BREAKS_NORMAL, [13.0, 20.
 
 
 @kernel
-def best_available(values: Floats, available: NDArray[np.bool_]) -> int:
+def best_available(values: Floats, available: Bools) -> int:
     """The available action with the largest value; ties go to the lowest index."""
     best = -1
     best_value = -np.inf
@@ -50,7 +48,7 @@ def best_available(values: Floats, available: NDArray[np.bool_]) -> int:
 
 
 @kernel
-def greedy_available(counts: Floats, means: Floats, available: NDArray[np.bool_]) -> int:
+def greedy_available(counts: Floats, means: Floats, available: Bools) -> int:
     """The lowest available action never played, or else the one with the largest mean."""
     for a in range(counts.size):
         if available[a] and counts[a] == 0.0:
@@ -59,7 +57,7 @@ def greedy_available(counts: Floats, means: Floats, available: NDArray[np.bool_]
 
 
 @kernel
-def count_available(available: NDArray[np.bool_]) -> int:
+def count_available(available: Bools) -> int:
     n = 0
     for a in range(available.size):
         if available[a]:
@@ -68,7 +66,7 @@ def count_available(available: NDArray[np.bool_]) -> int:
 
 
 @kernel
-def draw_available(u: float, available: NDArray[np.bool_]) -> int:
+def draw_available(u: float, available: Bools) -> int:
     """The available action that a uniform number picks, each with the same chance."""
     skip = int(u * count_available(available))
     last = -1
@@ -107,7 +105,7 @@ def _log_scale(family: int, p: float, q: float) -> float:
 
 
 @kernel
-def probability_of_best(family: int, p: Floats, q: Floats, available: NDArray[np.bool_], out: Floats) -> None:
+def probability_of_best(family: int, p: Floats, q: Floats, available: Bools, out: Floats) -> None:
     """P(draw of a is the largest) for independent draws, into `out`; sums to 1.
 
     P_a = integral of f_a(x) prod_(b != a) F_b(x) dx, by 16-point Gauss-Legendre on panels between

@@ -13,12 +13,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from headstart.kernels.compile import kernel
 from headstart.kernels.random import draw_uniform, normal_quantile
-
-Floats = NDArray[np.float64]
 
 _N_SHIFTS = 8
 _FIRST_POINTS = 64  # per shift

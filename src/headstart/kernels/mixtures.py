@@ -6,12 +6,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Bools, Floats, Integers
 from headstart.kernels.choice import N_NODES, NODES, add_panel, integrate_panel
 from headstart.kernels.compile import kernel
-
-Floats = NDArray[np.float64]
 
 # Where a component's panels end, in scales from its centre; those far out are for tails of low freedom, which fall
 # as a power: on panels that grow by a factor the quadrature is as good as near the centre.
@@ -87,7 +85,7 @@ def _add_points(
 
 
 @kernel
-def _merged_points(draws: Mixtures, rivals: NDArray[np.int64]) -> Floats:
+def _merged_points(draws: Mixtures, rivals: Integers) -> Floats:
     """The panels' ends: every component's own, but not nearer to each other than a share of their panel."""
     n_components = draws.weights.shape[1]
     n_most = 2 * _BREAKS.size * rivals.size * (n_components + 1)
@@ -139,7 +137,7 @@ def _fill_cap_density(draws: Mixtures, action: int, middle: float, half: float, 
 
 
 @kernel
-def probability_of_best_mixture(draws: Mixtures, available: NDArray[np.bool_], out: Floats) -> None:
+def probability_of_best_mixture(draws: Mixtures, available: Bools, out: Floats) -> None:
     """P(draw of a is the largest) for independent draws, into `out`; sums to 1.
 
     The integral of `best.probability_of_best`, on panels between the components' break points. With a cap,

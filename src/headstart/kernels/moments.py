@@ -9,12 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats
 from headstart.kernels.compile import kernel
 from headstart.kernels.tally import new_tally
-
-Floats = NDArray[np.float64]
 
 _ROUNDING = 1e-26  # of the squared mean: a variance below it is rounding
 

@@ -10,11 +10,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats, Words
 from headstart.kernels.compile import kernel
-
-Words = NDArray[np.uint64]  # (4,)
 
 _U23, _U17, _U45, _U11, _U41, _U19 = (np.uint64(n) for n in (23, 17, 45, 11, 41, 19))
 _TO_UNIT = 1.0 / 9007199254740992.0  # 2^-53
@@ -232,7 +230,7 @@ def draw_student(words: Words, freedom: float) -> float:
 
 
 @kernel
-def draw_category(words: Words, probabilities: NDArray[np.float64]) -> int:
+def draw_category(words: Words, probabilities: Floats) -> int:
     """An index drawn with these chances, which sum to 1; the last one with a chance takes the rounding."""
     u = draw_uniform(words)
     total = 0.0

@@ -17,12 +17,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats
 from headstart.kernels.compile import kernel
 from headstart.kernels.tally import update_tally
-
-Floats = NDArray[np.float64]
 
 PHI, WHITENED, GAIN, ALPHA, BETA = range(5)  # the rows of `scratch`
 N_SCRATCH = 5

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba.extending import overload
-from numpy.typing import NDArray
 
+from headstart.arrays import Bools, Floats, Integers, Words
 from headstart.kernels.compile import kernel
 from headstart.kernels.random import draw_below
 
@@ -22,17 +22,17 @@ _SHIFT = np.uint64(32)
 
 
 class Strata(NamedTuple):
-    outcomes: NDArray[np.float64]  # (n,) sorted by stratum, shuffled within
-    starts: NDArray[np.int64]  # (S,) where a stratum's rows begin
-    remaining: NDArray[np.int64]  # (S,) rows not yet drawn: the first ones
-    left: NDArray[np.int64]  # (K,) rows not yet drawn per action
-    is_stopped: NDArray[np.bool_]  # (K,) S_a in the paper
+    outcomes: Floats  # (n,) sorted by stratum, shuffled within
+    starts: Integers  # (S,) where a stratum's rows begin
+    remaining: Integers  # (S,) rows not yet drawn: the first ones
+    left: Integers  # (K,) rows not yet drawn per action
+    is_stopped: Bools  # (K,) S_a in the paper
 
 
 def make_strata(
-    strata: NDArray[np.int64],
-    actions: NDArray[np.int64],
-    outcomes: NDArray[np.float64],
+    strata: Integers,
+    actions: Integers,
+    outcomes: Floats,
     n_strata: int,
     n_actions: int,
     rng: np.random.Generator,
@@ -50,24 +50,24 @@ def make_strata(
 
 
 class CountedStrata(NamedTuple):
-    outcomes: NDArray[np.float64]  # (g,) the different outcomes of each stratum, sorted by stratum
-    tree: NDArray[np.int64]  # (g,) rows not yet drawn of each, as a Fenwick tree per stratum
-    starts: NDArray[np.int64]  # (S,) where a stratum's outcomes begin
-    sizes: NDArray[np.int64]  # (S,) how many different outcomes it has
-    remaining: NDArray[np.int64]  # (S,) rows not yet drawn
-    left: NDArray[np.int64]  # (K,) rows not yet drawn per action
-    is_stopped: NDArray[np.bool_]  # (K,) S_a in the paper
-    rng: NDArray[np.uint64]  # (4,)
+    outcomes: Floats  # (g,) the different outcomes of each stratum, sorted by stratum
+    tree: Integers  # (g,) rows not yet drawn of each, as a Fenwick tree per stratum
+    starts: Integers  # (S,) where a stratum's outcomes begin
+    sizes: Integers  # (S,) how many different outcomes it has
+    remaining: Integers  # (S,) rows not yet drawn
+    left: Integers  # (K,) rows not yet drawn per action
+    is_stopped: Bools  # (K,) S_a in the paper
+    rng: Words  # (4,)
 
 
 def make_counted_strata(
-    strata: NDArray[np.int64],
-    actions: NDArray[np.int64],
-    outcomes: NDArray[np.float64],
-    counts: NDArray[np.int64],
+    strata: Integers,
+    actions: Integers,
+    outcomes: Floats,
+    counts: Integers,
     n_strata: int,
     n_actions: int,
-    words: NDArray[np.uint64],
+    words: Words,
 ) -> CountedStrata:
     """Strata of `counts` rows each of the stratum, action and outcome given. Their order does not matter."""
     order = np.lexsort((outcomes, strata))
@@ -156,10 +156,10 @@ def are_stopped(strata: Any) -> bool:
 class Lookup(NamedTuple):
     """An open-addressing table from (context, tag) to a key 0..n-1. -0.0 equals 0.0; nothing else is merged."""
 
-    keys: NDArray[np.float64]  # (m, d) distinct contexts
-    tags: NDArray[np.int64]  # (m,)
-    slots: NDArray[np.int64]  # (power of two,) -1 where empty
-    scratch: NDArray[np.float64]  # (1,)
+    keys: Floats  # (m, d) distinct contexts
+    tags: Integers  # (m,)
+    slots: Integers  # (power of two,) -1 where empty
+    scratch: Floats  # (1,)
 
 
 @kernel

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats
 from headstart.kernels.compile import kernel
 
 
-def new_tally(n_actions: int) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def new_tally(n_actions: int) -> tuple[Floats, Floats, Floats]:
     """Counts, sums and means, (K,) each, of actions never played."""
     return np.zeros(n_actions), np.zeros(n_actions), np.zeros(n_actions)
 

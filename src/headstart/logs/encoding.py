@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from headstart.arrays import Floats
 from headstart.checks import check_context
 from headstart.errors import ContextError, LogError
 
@@ -38,7 +39,7 @@ class Encoding:
             )
         )
 
-    def encode(self, user: Mapping[str, Any] | ArrayLike) -> NDArray[np.float64]:
+    def encode(self, user: Mapping[str, Any] | ArrayLike) -> Floats:
         """One user as a vector; a mapping by column names, or numbers already in order."""
         if not isinstance(user, Mapping):
             return check_context(user, len(self.names))
@@ -63,9 +64,7 @@ class Encoding:
         return check_context(values, len(values))
 
 
-def encode_columns(
-    contexts: Any, context_names: Sequence[str] | None, n_rows: int
-) -> tuple[Encoding, NDArray[np.float64]]:
+def encode_columns(contexts: Any, context_names: Sequence[str] | None, n_rows: int) -> tuple[Encoding, Floats]:
     """The encoding that a log's contexts call for, and the encoded matrix (n, d)."""
     if contexts is None:
         return Encoding((), {}), np.empty((n_rows, 0))
@@ -86,7 +85,7 @@ def encode_columns(
         if matrix.dtype.kind in "fiu":
             return _checked(Encoding(names, {}), matrix.astype(np.float64), n_rows)
         columns = {name: matrix[:, j] for j, name in enumerate(names)}
-    parts: list[NDArray[np.float64]] = []
+    parts: list[Floats] = []
     categories: dict[str, tuple[Hashable, ...]] = {}
     for name, column in columns.items():
         values = np.asarray(column)
@@ -117,7 +116,7 @@ def _check_differ(names: Sequence[str]) -> None:
             raise LogError(f"context columns must have different names, got {name!r} twice")
 
 
-def _encode_column(name: str, values: NDArray[Any]) -> tuple[NDArray[np.float64], tuple[Hashable, ...] | None]:
+def _encode_column(name: str, values: NDArray[Any]) -> tuple[Floats, tuple[Hashable, ...] | None]:
     items = values.tolist()
     for row, item in enumerate(items):
         if is_missing(item):
@@ -134,7 +133,7 @@ def _encode_column(name: str, values: NDArray[Any]) -> tuple[NDArray[np.float64]
     return encoded, known
 
 
-def _checked(encoding: Encoding, matrix: NDArray[np.float64], n_rows: int) -> tuple[Encoding, NDArray[np.float64]]:
+def _checked(encoding: Encoding, matrix: Floats, n_rows: int) -> tuple[Encoding, Floats]:
     if matrix.shape[0] != n_rows:
         raise LogError(f"contexts and outcomes must have the same length, got {matrix.shape[0]} and {n_rows}")
     finite = np.isfinite(matrix)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from headstart.arrays import Floats, Integers
 from headstart.checks import check_n_actions
 from headstart.errors import ActionError, LogError
 from headstart.logs.encoding import Encoding, encode_columns, is_missing
@@ -67,9 +68,9 @@ class Log:
     @classmethod
     def of_encoded(
         cls,
-        actions: NDArray[np.int64],
+        actions: Integers,
         outcomes: ArrayLike,
-        contexts: NDArray[np.float64],
+        contexts: Floats,
         propensities: ArrayLike | None,
         *,
         encoding: Encoding,
@@ -83,27 +84,27 @@ class Log:
         return log
 
     @property
-    def actions(self) -> NDArray[np.int64]:
+    def actions(self) -> Integers:
         """Action indices, (n,)."""
         return self._actions
 
     @property
-    def outcomes(self) -> NDArray[np.float64]:
+    def outcomes(self) -> Floats:
         """Outcomes, (n,)."""
         return self._outcomes
 
     @property
-    def contexts(self) -> NDArray[np.float64]:
+    def contexts(self) -> Floats:
         """Encoded contexts, (n, d); d is 0 for a log without contexts."""
         return self._contexts
 
     @property
-    def propensities(self) -> NDArray[np.float64] | None:
+    def propensities(self) -> Floats | None:
         """The chance of the action taken, (n,), or None."""
         return self._propensities
 
     @property
-    def propensity_matrix(self) -> NDArray[np.float64] | None:
+    def propensity_matrix(self) -> Floats | None:
         """The chance of every action, (n, K), or None."""
         return self._propensity_matrix
 
@@ -155,7 +156,7 @@ class Log:
         except (KeyError, TypeError):
             raise ActionError(f"unknown action {label!r}; known: {_some(self._action_names)}") from None
 
-    def context(self, user: Mapping[str, Any] | ArrayLike) -> NDArray[np.float64]:
+    def context(self, user: Mapping[str, Any] | ArrayLike) -> Floats:
         """One user's columns, by name, as the vector that oracles and evaluators take."""
         return self._encoding.encode(user)
 
@@ -204,7 +205,7 @@ class Log:
         """Sums of context columns per action, plain and weighted."""
         return sum_contexts(self._actions, self._contexts, self._propensities, self.n_actions)
 
-    def propensity_counts(self, edges: ArrayLike) -> NDArray[np.int64]:
+    def propensity_counts(self, edges: ArrayLike) -> Integers:
         """Rows per action and bin of the propensity of the action taken, (K, bins)."""
         if self._propensities is None:
             raise LogError("the log has no propensities: estimate them with hs.estimate_propensities(log)")
@@ -217,7 +218,7 @@ def _read_only(values: NDArray[Any]) -> NDArray[Any]:
     return values
 
 
-def _check_column(name: str, values: ArrayLike) -> NDArray[np.float64]:
+def _check_column(name: str, values: ArrayLike) -> Floats:
     try:
         column = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -240,7 +241,7 @@ def _check_column(name: str, values: ArrayLike) -> NDArray[np.float64]:
 
 def _index_actions(
     actions: ArrayLike, names: Sequence[Hashable] | None, n_actions: int | None, n_rows: int
-) -> tuple[NDArray[np.int64], tuple[Hashable, ...]]:
+) -> tuple[Integers, tuple[Hashable, ...]]:
     labels = _as_labels(actions)
     if labels.ndim != 1:
         raise LogError(f"actions must be one label per row, got shape {labels.shape}")
@@ -292,7 +293,7 @@ def _as_labels(actions: Any) -> NDArray[Any]:
     return labels
 
 
-def _look_up(labels: NDArray[Any], known: tuple[Hashable, ...]) -> NDArray[np.int64]:
+def _look_up(labels: NDArray[Any], known: tuple[Hashable, ...]) -> Integers:
     index = {name: k for k, name in enumerate(known)}
     found = np.empty(labels.size, dtype=np.int64)
     for row, label in enumerate(labels.tolist()):
@@ -304,8 +305,8 @@ def _look_up(labels: NDArray[Any], known: tuple[Hashable, ...]) -> NDArray[np.in
 
 
 def _check_propensities(
-    propensities: ArrayLike | None, actions: NDArray[np.int64], n_actions: int
-) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
+    propensities: ArrayLike | None, actions: Integers, n_actions: int
+) -> tuple[Floats | None, Floats | None]:
     if propensities is None:
         return None, None
     try:
@@ -330,7 +331,7 @@ def _check_propensities(
     return _check_taken(given), None
 
 
-def _check_taken(taken: NDArray[np.float64]) -> NDArray[np.float64]:
+def _check_taken(taken: Floats) -> Floats:
     wrong = ~((taken > 0.0) & (taken <= 1.0 + _SUM_TOLERANCE))
     if wrong.any():
         row = int(np.argmax(wrong))

@@ -10,9 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from headstart.arrays import Floats, Integers
 
 
 @dataclass(frozen=True)
@@ -43,9 +42,7 @@ class ContextSums:
     wxx: Floats
 
 
-def sum_actions(
-    actions: NDArray[np.int64], outcomes: Floats, propensities: Floats | None, n_actions: int
-) -> ActionSums:
+def sum_actions(actions: Integers, outcomes: Floats, propensities: Floats | None, n_actions: int) -> ActionSums:
     """The sums of rows in memory."""
     y, k = outcomes, n_actions
 
@@ -76,9 +73,7 @@ def sum_actions(
     )
 
 
-def sum_contexts(
-    actions: NDArray[np.int64], contexts: Floats, propensities: Floats | None, n_actions: int
-) -> ContextSums:
+def sum_contexts(actions: Integers, contexts: Floats, propensities: Floats | None, n_actions: int) -> ContextSums:
     """The sums of context columns in memory."""
     shape = (n_actions, contexts.shape[1])
 
@@ -95,9 +90,7 @@ def sum_contexts(
     return ContextSums(x=add(None, 1), xx=add(None, 2), wx=add(w, 1), wxx=add(w, 2))
 
 
-def count_propensities(
-    actions: NDArray[np.int64], propensities: Floats, edges: Floats, n_actions: int
-) -> NDArray[np.int64]:
+def count_propensities(actions: Integers, propensities: Floats, edges: Floats, n_actions: int) -> Integers:
     """Rows per action and bin of the propensity of the action taken, (K, bins); a bin holds its lower edge."""
     n_bins = edges.size - 1
     bins = np.clip(np.searchsorted(edges, propensities, side="right") - 1, 0, n_bins - 1)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from headstart.arrays import Floats, Words
 from headstart.checks import check_n_actions, check_number
 from headstart.kernels import implements, play, probabilities, update
 from headstart.kernels.arrays import total
@@ -19,11 +17,11 @@ from headstart.randomness import RNG, as_words
 
 
 class ABTestState(NamedTuple):
-    counts: NDArray[np.float64]  # (K,)
-    sums: NDArray[np.float64]  # (K,)
-    means: NDArray[np.float64]  # (K,)
+    counts: Floats  # (K,)
+    sums: Floats  # (K,)
+    means: Floats  # (K,)
     test_rounds: float
-    rng: NDArray[np.uint64]  # (4,)
+    rng: Words  # (4,)
 
 
 @implements(play, ABTestState)

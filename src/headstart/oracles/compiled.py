@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from headstart import kernels
+from headstart.arrays import Floats
 from headstart.checks import (
     NO_CONTEXT,
     Available,
@@ -30,10 +31,10 @@ from headstart.randomness import RNG, as_words
 class Readings(NamedTuple):
     """What an oracle believes, per action, for people and pages. NaN where the algorithm has no such notion."""
 
-    counts: NDArray[np.float64]  # (K,) virtual and online plays
-    means: NDArray[np.float64]  # (K,) average outcome, NaN for an action without plays
-    lower: NDArray[np.float64]  # (K,)
-    upper: NDArray[np.float64]  # (K,)
+    counts: Floats  # (K,) virtual and online plays
+    means: Floats  # (K,) average outcome, NaN for an action without plays
+    lower: Floats  # (K,)
+    upper: Floats  # (K,)
 
 
 def _play(state: Any, context: Any, available: Any) -> Any:
@@ -111,7 +112,7 @@ class CompiledOracle:
             self._absorb = kernels.entry(_absorb, self._state, seen, index, number, around, allocates=False)
         self._absorb(self._state, seen, index, number, around)
 
-    def probabilities(self, context: ArrayLike | None = None, available: Available = None) -> NDArray[np.float64]:
+    def probabilities(self, context: ArrayLike | None = None, available: Available = None) -> Floats:
         """The exact chance of each action in `play`, 0 for those not available."""
         seen = check_context(context, self._n_seen) if self._n_seen else NO_CONTEXT
         mask = self._all if available is None else check_available(available, self.n_actions)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats, Words
 from headstart.checks import check_n_actions, check_number, check_outcome_in
 from headstart.kernels import absorb, implements, kernel, play, probabilities, update
 from headstart.kernels.choice import BETA, probability_of_best
@@ -17,12 +17,12 @@ from headstart.randomness import RNG, as_words
 
 
 class DiscountedThompsonState(NamedTuple):
-    counts: NDArray[np.float64]  # (K,) discounted
-    sums: NDArray[np.float64]  # (K,) discounted
-    means: NDArray[np.float64]  # (K,) of the outcomes as they came
-    successes: NDArray[np.float64]  # (K,) discounted
+    counts: Floats  # (K,) discounted
+    sums: Floats  # (K,) discounted
+    means: Floats  # (K,) of the outcomes as they came
+    successes: Floats  # (K,) discounted
     gamma: float  # what a user's coming leaves of all that came before
-    rng: NDArray[np.uint64]  # (4,)
+    rng: Words  # (4,)
 
 
 @implements(play, DiscountedThompsonState)

@@ -6,8 +6,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats
 from headstart.checks import check_n_actions, check_number
 from headstart.kernels import absorb, implements, play, probabilities, update
 from headstart.kernels.arrays import total
@@ -17,9 +17,9 @@ from headstart.oracles.compiled import CompiledOracle, Readings
 
 
 class DiscountedUCBState(NamedTuple):
-    counts: NDArray[np.float64]  # (K,) discounted
-    sums: NDArray[np.float64]  # (K,) discounted
-    means: NDArray[np.float64]  # (K,)
+    counts: Floats  # (K,) discounted
+    sums: Floats  # (K,) discounted
+    means: Floats  # (K,)
     gamma: float  # what a user's coming leaves of all that came before
     beta: float
 

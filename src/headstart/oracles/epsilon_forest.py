@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from headstart.arrays import Floats
 from headstart.checks import (
     Available,
     check_action,
@@ -89,7 +90,7 @@ class EpsilonForest:
         chance = t**-self._decay if self._epsilon is None else self._epsilon(t)
         return min(1.0, max(0.0, float(chance)))
 
-    def predict(self, context: ArrayLike) -> NDArray[np.float64]:
+    def predict(self, context: ArrayLike) -> Floats:
         """The forest's estimate of each action's outcome, (K,); NaN where it knows nothing."""
         seen = check_context(context, self.n_features)
         return np.full(self.n_actions, np.nan) if self._forest is None else self._forest.predict_one(seen)
@@ -99,7 +100,7 @@ class EpsilonForest:
         chances = self.probabilities(context, available)
         return int(np.searchsorted(np.cumsum(chances), self._rng.random() * chances.sum(), side="right"))
 
-    def probabilities(self, context: ArrayLike, available: Available = None) -> NDArray[np.float64]:
+    def probabilities(self, context: ArrayLike, available: Available = None) -> Floats:
         """The exact chance of each action in `play`."""
         estimates = np.nan_to_num(self.predict(context), nan=np.inf)
         mask = np.ones(self.n_actions, dtype=np.bool_)

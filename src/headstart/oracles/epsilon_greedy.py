@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from headstart.arrays import Floats, Words
 from headstart.checks import check_n_actions, check_number
 from headstart.errors import OptionError
 from headstart.kernels import implements, kernel, play, probabilities, take_action, update
@@ -19,12 +17,12 @@ from headstart.randomness import RNG, as_words
 
 
 class EpsilonGreedyState(NamedTuple):
-    counts: NDArray[np.float64]  # (K,)
-    sums: NDArray[np.float64]  # (K,)
-    means: NDArray[np.float64]  # (K,)
+    counts: Floats  # (K,)
+    sums: Floats  # (K,)
+    means: Floats  # (K,)
     epsilon: float  # NaN: decreasing
     decay: float
-    rng: NDArray[np.uint64]  # (4,)
+    rng: Words  # (4,)
 
 
 @kernel

@@ -6,8 +6,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Bools, Floats, Words
 from headstart.checks import check_n_actions, check_number, check_outcome_in
 from headstart.errors import OptionError
 from headstart.kernels import implements, kernel, play, probabilities, update
@@ -20,16 +20,16 @@ from headstart.randomness import RNG, as_words
 
 
 class Exp3State(NamedTuple):
-    counts: NDArray[np.float64]  # (K,)
-    sums: NDArray[np.float64]  # (K,)
-    means: NDArray[np.float64]  # (K,)
-    log_weights: NDArray[np.float64]  # (K,)
-    chances: NDArray[np.float64]  # (K,) scratch
-    everything: NDArray[np.bool_]  # (K,)
+    counts: Floats  # (K,)
+    sums: Floats  # (K,)
+    means: Floats  # (K,)
+    log_weights: Floats  # (K,)
+    chances: Floats  # (K,) scratch
+    everything: Bools  # (K,)
     gamma: float
     low: float
     high: float
-    rng: NDArray[np.uint64]  # (4,)
+    rng: Words  # (4,)
 
 
 @kernel

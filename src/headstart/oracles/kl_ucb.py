@@ -6,8 +6,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats
 from headstart.checks import check_n_actions, check_number, check_outcome_in
 from headstart.kernels import implements, kernel, play, probabilities, take_action, update
 from headstart.kernels.arrays import total
@@ -17,9 +17,9 @@ from headstart.oracles.compiled import CompiledOracle, Readings
 
 
 class KLUCBState(NamedTuple):
-    counts: NDArray[np.float64]  # (K,)
-    sums: NDArray[np.float64]  # (K,)
-    means: NDArray[np.float64]  # (K,)
+    counts: Floats  # (K,)
+    sums: Floats  # (K,)
+    means: Floats  # (K,)
     c: float
 
 

@@ -6,8 +6,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from headstart.arrays import Floats, Words
 from headstart.checks import check_action, check_n_actions, check_number, check_whole
 from headstart.estimates.summary import Summary
 from headstart.kernels import absorb, implements, kernel, play, probabilities, update, withdraw
@@ -26,8 +27,6 @@ from headstart.priors.logged import (
     read_belief,
 )
 from headstart.randomness import RNG, as_words
-
-Floats = NDArray[np.float64]
 
 HORIZON = 5000
 CAUTION = 6.0
@@ -54,7 +53,7 @@ class KnowledgeGradientState(NamedTuple):
     horizon: float
     caution: float
     scratch_caps: Floats  # (K,) the most that the log may hold an action for
-    rng: NDArray[np.uint64]  # (4,)
+    rng: Words  # (4,)
 
 
 @kernel

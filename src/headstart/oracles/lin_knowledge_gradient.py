@@ -6,8 +6,9 @@ import math
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from headstart.arrays import Floats, Integers, Words
 from headstart.checks import check_action, check_whole
 from headstart.errors import ContextError
 from headstart.estimates.features import disjoint
@@ -34,8 +35,6 @@ from headstart.priors.linear import LOGGED, LinearModels, check_models, find_roo
 from headstart.priors.logged import check_trust
 from headstart.randomness import RNG, as_words
 
-Floats = NDArray[np.float64]
-
 REACH = 0.2  # of the users to come: those to whom what is learnt from this one is worth what it is to the average one
 EXPLORING = 0.5  # the chance of exploring where that is worth its price
 LAST = 0.05  # of the horizon, or of the users so far: those to come at least, for a stream that goes on
@@ -49,10 +48,10 @@ class LinKnowledgeGradientState(NamedTuple):
     means: Floats  # (K,)
     theta: Floats  # (K, J, p) centres of the models
     factors: Floats  # (K, J, p, p) S, lower triangular, with V^-1 = S S'
-    columns: NDArray[np.int64]  # (1, m) phi's columns of x
+    columns: Integers  # (1, m) phi's columns of x
     weights: Floats  # (1, m)
     scratch: Floats  # (N_SCRATCH, p)
-    pairs: NDArray[np.int64]  # (q, 2) phi's products
+    pairs: Integers  # (q, 2) phi's products
     pair_centres: Floats  # (q,)
     pair_scales: Floats  # (q,)
     squares: Floats  # (K, J) sums of squared one-step errors, each divided by its 1 + phi'V^-1 phi
@@ -66,7 +65,7 @@ class LinKnowledgeGradientState(NamedTuple):
     scratch_squared: Floats  # (K, J) phi'V^-1 phi
     scratch_crossed: Floats  # (K, J) |phi'V^-1 e|, e the average user
     scratch_values: Floats  # (K,) the models' average of phi'theta
-    rng: NDArray[np.uint64]  # (4,)
+    rng: Words  # (4,)
 
 
 @kernel

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from headstart import kernels
+from headstart.arrays import Floats, Integers
 from headstart.checks import Available, check_action, check_available, check_context, check_outcome
 from headstart.errors import ContextError
 from headstart.estimates.features import FeatureFunction, Features
@@ -15,8 +16,6 @@ from headstart.kernels.ridge import N_SCRATCH, is_finite, new_factors, padded
 from headstart.kernels.tally import new_tally
 from headstart.oracles.compiled import CompiledOracle
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 _Fields = tuple[Floats, Floats, Floats, Floats, Floats, Integers, Integers, Floats, Floats]
 _CHUNK = 1 << 17  # numbers of one batch's intermediate result: it stays in the cache
 
@@ -61,12 +60,12 @@ class LinearOracle(CompiledOracle):
         return self._state if self._function is None else None
 
     @property
-    def theta(self) -> NDArray[np.float64]:
+    def theta(self) -> Floats:
         """The ridge estimate V^-1 b: (K, m) if disjoint, (1, m) if shared."""
         return np.array(self._state.theta[:, : self.features.length])
 
     @property
-    def inverses(self) -> NDArray[np.float64]:
+    def inverses(self) -> Floats:
         """V^-1, (K, m, m) if disjoint, (1, m, m) if shared."""
         factors = self._state.factors[:, : self.features.length, : self.features.length]
         return np.array(factors @ factors.transpose(0, 2, 1))
@@ -98,21 +97,21 @@ class LinearOracle(CompiledOracle):
         if not self._update(self._state, seen, index, number):
             check_context(context, self._n_seen)
 
-    def probabilities(self, context: ArrayLike | None = None, available: Available = None) -> NDArray[np.float64]:
+    def probabilities(self, context: ArrayLike | None = None, available: Available = None) -> Floats:
         """The chance of each action in `play`, 0 for those not available."""
         if self._function is not None:
             mask = self._all if available is None else check_available(available, self.n_actions)
             context = self._function.expand(context, np.flatnonzero(mask))
         return super().probabilities(context, available)
 
-    def _as_vector(self, context: ArrayLike | None) -> NDArray[np.float64]:
+    def _as_vector(self, context: ArrayLike | None) -> Floats:
         try:
             vector = np.ascontiguousarray(context, dtype=np.float64)
         except (TypeError, ValueError):
             return check_context(context, self._n_seen)
         return vector if vector.shape == (self._n_seen,) else check_context(context, self._n_seen)
 
-    def predict(self, contexts: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def predict(self, contexts: ArrayLike) -> tuple[Floats, Floats]:
         """Per context and action, (n, K) each: the estimate theta'phi and the width sqrt(phi'V^-1 phi).
 
         Two matrix products; memory O(n K). As many contexts as you like at once.

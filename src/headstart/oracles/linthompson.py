@@ -6,8 +6,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats, Integers, Words
 from headstart.checks import check_number
 from headstart.estimates.features import Features, check_features
 from headstart.kernels import implements, play, probabilities, update
@@ -29,18 +29,18 @@ from headstart.randomness import RNG, as_words
 
 
 class LinThompsonState(NamedTuple):
-    counts: NDArray[np.float64]  # (K,)
-    sums: NDArray[np.float64]  # (K,)
-    means: NDArray[np.float64]  # (K,)
-    theta: NDArray[np.float64]  # (G, p)
-    factors: NDArray[np.float64]  # (G, p, p) S, lower triangular, with V^-1 = S S'
-    groups: NDArray[np.int64]  # (K,) which theta and S an action has
-    columns: NDArray[np.int64]  # (K or 1, m) phi's columns of x
-    weights: NDArray[np.float64]  # (K or 1, m)
-    scratch: NDArray[np.float64]  # (N_SCRATCH, p)
+    counts: Floats  # (K,)
+    sums: Floats  # (K,)
+    means: Floats  # (K,)
+    theta: Floats  # (G, p)
+    factors: Floats  # (G, p, p) S, lower triangular, with V^-1 = S S'
+    groups: Integers  # (K,) which theta and S an action has
+    columns: Integers  # (K or 1, m) phi's columns of x
+    weights: Floats  # (K or 1, m)
+    scratch: Floats  # (N_SCRATCH, p)
     is_shared: bool
     scale: float
-    rng: NDArray[np.uint64]  # (4,)
+    rng: Words  # (4,)
 
 
 @implements(play, LinThompsonState)

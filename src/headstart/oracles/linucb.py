@@ -6,8 +6,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from headstart.arrays import Floats, Integers
 from headstart.checks import check_number
 from headstart.estimates.features import Features, check_features
 from headstart.kernels import implements, play, probabilities, update
@@ -16,15 +17,15 @@ from headstart.oracles.linear import LinearOracle, new_linear
 
 
 class LinUCBState(NamedTuple):
-    counts: NDArray[np.float64]  # (K,)
-    sums: NDArray[np.float64]  # (K,)
-    means: NDArray[np.float64]  # (K,)
-    theta: NDArray[np.float64]  # (G, p)
-    factors: NDArray[np.float64]  # (G, p, p) S, lower triangular, with V^-1 = S S'
-    groups: NDArray[np.int64]  # (K,) which theta and S an action has
-    columns: NDArray[np.int64]  # (K or 1, m) phi's columns of x
-    weights: NDArray[np.float64]  # (K or 1, m)
-    scratch: NDArray[np.float64]  # (N_SCRATCH, p)
+    counts: Floats  # (K,)
+    sums: Floats  # (K,)
+    means: Floats  # (K,)
+    theta: Floats  # (G, p)
+    factors: Floats  # (G, p, p) S, lower triangular, with V^-1 = S S'
+    groups: Integers  # (K,) which theta and S an action has
+    columns: Integers  # (K or 1, m) phi's columns of x
+    weights: Floats  # (K or 1, m)
+    scratch: Floats  # (N_SCRATCH, p)
     beta: float
 
 
@@ -97,7 +98,7 @@ class LinUCB(LinearOracle):
         """The factor of the confidence width."""
         return float(self._state.beta)
 
-    def score(self, contexts: ArrayLike) -> NDArray[np.float64]:
+    def score(self, contexts: ArrayLike) -> Floats:
         """The upper bounds of many contexts at once, (n, K); `play` takes the largest of a row."""
         means, widths = self.predict(contexts)
         widths *= self.beta

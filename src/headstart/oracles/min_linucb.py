@@ -6,8 +6,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from headstart.arrays import Floats, Integers
 from headstart.checks import check_number
 from headstart.errors import OptionError
 from headstart.estimates.features import Features, check_features
@@ -17,8 +18,6 @@ from headstart.kernels.ridge import PHI, WHITENED, dot, factors_of, fill_feature
 from headstart.kernels.tally import least_played
 from headstart.oracles.linear import LinearOracle, new_linear
 
-Floats = NDArray[np.float64]
-
 
 class MinLinUCBState(NamedTuple):
     counts: Floats  # (K,) online plays
@@ -26,8 +25,8 @@ class MinLinUCBState(NamedTuple):
     means: Floats  # (K,)
     theta: Floats  # (G, p) of log and users together
     factors: Floats  # (G, p, p) S, lower triangular, with V^-1 = S S'
-    groups: NDArray[np.int64]  # (K,) which theta and S an action has
-    columns: NDArray[np.int64]  # (K or 1, m) phi's columns of x
+    groups: Integers  # (K,) which theta and S an action has
+    columns: Integers  # (K or 1, m) phi's columns of x
     weights: Floats  # (K or 1, m)
     scratch: Floats  # (N_SCRATCH, p)
     online_theta: Floats  # (G, p) of users alone
@@ -42,8 +41,8 @@ class _Online(NamedTuple):
 
     theta: Floats
     factors: Floats
-    groups: NDArray[np.int64]
-    columns: NDArray[np.int64]
+    groups: Integers
+    columns: Integers
     weights: Floats
     scratch: Floats
 

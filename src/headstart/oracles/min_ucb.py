@@ -6,8 +6,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from headstart.arrays import Floats
 from headstart.checks import check_action, check_n_actions, check_number
 from headstart.errors import OptionError
 from headstart.estimates.summary import Summary
@@ -18,8 +19,6 @@ from headstart.kernels.tally import least_played
 from headstart.kernels.widths import normal_width, worst_width
 from headstart.oracles.compiled import CompiledOracle, Readings
 from headstart.priors.logged import check_known
-
-Floats = NDArray[np.float64]
 
 
 class MinUCBState(NamedTuple):

@@ -6,8 +6,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from headstart.arrays import Bools, Floats, Words
 from headstart.checks import check_action, check_n_actions
 from headstart.estimates.summary import Summary
 from headstart.kernels import absorb, implements, kernel, play, probabilities, update, withdraw
@@ -28,8 +29,6 @@ from headstart.priors.logged import (
     read_belief,
 )
 from headstart.randomness import RNG, as_words
-
-Floats = NDArray[np.float64]
 
 # Standard errors by which the cap is above a draw from users alone: little for an action that the log holds for
 # inferior, more for its best one, which a few bad outcomes should not end.
@@ -52,8 +51,8 @@ class RobustThompsonState(NamedTuple):
     scales: Floats
     caps: Floats  # (K,) the scale of the cap above the users' mean; infinite: none
     allowances: Floats  # (K,) of the cap, in its scales
-    is_capped: NDArray[np.bool_]  # (K,)
-    rng: NDArray[np.uint64]  # (4,)
+    is_capped: Bools  # (K,)
+    rng: Words  # (4,)
 
 
 @kernel

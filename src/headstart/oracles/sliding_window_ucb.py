@@ -6,8 +6,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats, Integers
 from headstart.checks import check_n_actions, check_number, check_whole
 from headstart.kernels import implements, play, probabilities, update
 from headstart.kernels.arrays import total
@@ -17,12 +17,12 @@ from headstart.oracles.compiled import CompiledOracle, Readings
 
 
 class SlidingWindowUCBState(NamedTuple):
-    counts: NDArray[np.float64]  # (K,) in the window
-    sums: NDArray[np.float64]  # (K,)
-    means: NDArray[np.float64]  # (K,)
-    actions: NDArray[np.int64]  # (window,) -1: nobody yet
-    outcomes: NDArray[np.float64]  # (window,)
-    place: NDArray[np.int64]  # (1,) where the next user goes: the oldest stands there
+    counts: Floats  # (K,) in the window
+    sums: Floats  # (K,)
+    means: Floats  # (K,)
+    actions: Integers  # (window,) -1: nobody yet
+    outcomes: Floats  # (window,)
+    place: Integers  # (1,) where the next user goes: the oldest stands there
     beta: float
 
 

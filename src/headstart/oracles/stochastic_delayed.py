@@ -8,8 +8,8 @@ from copy import deepcopy
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats
 from headstart.checks import check_action, check_available, check_number, check_outcome_in
 from headstart.errors import OptionError
 from headstart.oracles.greedy import Greedy
@@ -60,11 +60,11 @@ class StochasticDelayedBandit:
         self._queues[index].append((context, number))
         self._in_flight[index] = max(0, self._in_flight[index] - 1)
 
-    def probabilities(self, context: Any = None, available: Any = None) -> NDArray[np.float64]:
+    def probabilities(self, context: Any = None, available: Any = None) -> Floats:
         """The exact chance of each action in `play`."""
         wanted = self._settle(context)
         if not self._is_playable(wanted, available):
-            chances: NDArray[np.float64] = self.heuristic.probabilities(context, available)
+            chances: Floats = self.heuristic.probabilities(context, available)
             return chances
         return np.eye(self.n_actions)[wanted]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats, Words
 from headstart.checks import check_n_actions, check_outcome_in
 from headstart.kernels import implements, play, probabilities, take_action, update
 from headstart.kernels.choice import BETA, probability_of_best
@@ -17,11 +17,11 @@ from headstart.randomness import RNG, as_words
 
 
 class ThompsonBetaState(NamedTuple):
-    counts: NDArray[np.float64]  # (K,)
-    sums: NDArray[np.float64]  # (K,)
-    means: NDArray[np.float64]  # (K,) of the outcomes as they came
-    successes: NDArray[np.float64]  # (K,)
-    rng: NDArray[np.uint64]  # (4,)
+    counts: Floats  # (K,)
+    sums: Floats  # (K,)
+    means: Floats  # (K,) of the outcomes as they came
+    successes: Floats  # (K,)
+    rng: Words  # (4,)
 
 
 @implements(play, ThompsonBetaState)

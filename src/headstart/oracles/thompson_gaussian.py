@@ -6,8 +6,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats, Words
 from headstart.checks import check_n_actions, check_number
 from headstart.kernels import implements, play, probabilities, take_action, update
 from headstart.kernels.choice import NORMAL, probability_of_best
@@ -18,11 +18,11 @@ from headstart.randomness import RNG, as_words
 
 
 class ThompsonGaussianState(NamedTuple):
-    counts: NDArray[np.float64]  # (K,)
-    sums: NDArray[np.float64]  # (K,)
-    means: NDArray[np.float64]  # (K,)
+    counts: Floats  # (K,)
+    sums: Floats  # (K,)
+    means: Floats  # (K,)
     scale: float
-    rng: NDArray[np.uint64]  # (4,)
+    rng: Words  # (4,)
 
 
 @implements(play, ThompsonGaussianState)

@@ -6,8 +6,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats, Words
 from headstart.checks import check_n_actions, check_number, check_whole
 from headstart.kernels import absorb, implements, kernel, play, probabilities, take_action, update
 from headstart.kernels.choice import draw_available
@@ -19,13 +19,13 @@ from headstart.randomness import RNG, as_words
 
 
 class ThompsonNormalState(NamedTuple):
-    counts: NDArray[np.float64]  # (K,)
-    sums: NDArray[np.float64]  # (K,)
-    means: NDArray[np.float64]  # (K,)
-    squares: NDArray[np.float64]  # (K,) squared deviations from the mean
+    counts: Floats  # (K,)
+    sums: Floats  # (K,)
+    means: Floats  # (K,)
+    squares: Floats  # (K,) squared deviations from the mean
     first_plays: float
     pooling: float
-    rng: NDArray[np.uint64]  # (4,)
+    rng: Words  # (4,)
 
 
 @kernel

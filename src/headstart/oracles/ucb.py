@@ -6,8 +6,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats
 from headstart.checks import check_n_actions, check_number
 from headstart.kernels import implements, play, probabilities, take_action, update
 from headstart.kernels.tally import new_tally, take_tally, update_tally
@@ -15,9 +15,9 @@ from headstart.oracles.compiled import CompiledOracle, Readings
 
 
 class UCBState(NamedTuple):
-    counts: NDArray[np.float64]  # (K,)
-    sums: NDArray[np.float64]  # (K,)
-    means: NDArray[np.float64]  # (K,)
+    counts: Floats  # (K,)
+    sums: Floats  # (K,)
+    means: Floats  # (K,)
     beta: float
 
 

@@ -6,8 +6,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats
 from headstart.checks import check_n_actions
 from headstart.kernels import absorb, implements, kernel, play, probabilities, take_action, update
 from headstart.kernels.arrays import total
@@ -17,10 +17,10 @@ from headstart.oracles.compiled import CompiledOracle, Readings
 
 
 class UCBNormalState(NamedTuple):
-    counts: NDArray[np.float64]  # (K,)
-    sums: NDArray[np.float64]  # (K,)
-    means: NDArray[np.float64]  # (K,)
-    squares: NDArray[np.float64]  # (K,) squared deviations from the mean
+    counts: Floats  # (K,)
+    sums: Floats  # (K,)
+    means: Floats  # (K,)
+    squares: Floats  # (K,) squared deviations from the mean
 
 
 @kernel

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from headstart.arrays import Floats, Integers
 
 MOST_SQUARED, MOST_CROSSED = 150, 6  # columns at most: with many, products are a great many chances to be misled
 BOUND = 2.0  # standard units: a column is cut there before it is multiplied, so that no product goes astray
@@ -17,7 +16,7 @@ SCALE = 0.3  # a product's standard deviation, where a column's is 1: its slope 
 class Interactions(NamedTuple):
     """(x_i x_j - centre) scale for each of q pairs of columns, to stand after the columns themselves."""
 
-    pairs: NDArray[np.int64]  # (q, 2)
+    pairs: Integers  # (q, 2)
     centres: Floats  # (q,)
     scales: Floats  # (q,)
 
@@ -27,7 +26,7 @@ class Interactions(NamedTuple):
         return np.column_stack([contexts, (added - self.centres) * self.scales])
 
 
-def _multiply(contexts: Floats, pairs: NDArray[np.int64]) -> Floats:
+def _multiply(contexts: Floats, pairs: Integers) -> Floats:
     inside = np.clip(contexts, -BOUND, BOUND)
     products: Floats = inside[:, pairs[:, 0]] * inside[:, pairs[:, 1]]
     return products

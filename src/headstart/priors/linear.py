@@ -21,11 +21,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from headstart.arrays import Floats, Integers
 from headstart.errors import OptionError
-
-Floats = NDArray[np.float64]
 
 LOGGED, SHIFTED, FADED, FRESH = range(4)
 N_MODELS = 4
@@ -163,7 +162,7 @@ def _build(sums: _Sums, hierarchy: _Hierarchy, variance: float, whole: float) ->
     return centres, inverses
 
 
-def _sum_rows(x: Floats, actions: NDArray[np.int64], y: Floats, w: Floats, k: int) -> _Sums:
+def _sum_rows(x: Floats, actions: Integers, y: Floats, w: Floats, k: int) -> _Sums:
     d = x.shape[1]
     sums = _Sums(np.zeros(k), np.zeros((k, d)), np.zeros(k), np.zeros((k, d, d)), np.zeros((k, d)), np.zeros(k))
     for a in range(k):

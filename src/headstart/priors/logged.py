@@ -13,14 +13,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from headstart.arrays import Floats
 from headstart.checks import check_number
 from headstart.errors import OptionError
 from headstart.estimates.summary import Summary
 from headstart.kernels.moments import new_moments
-
-Floats = NDArray[np.float64]
 
 TRUST = 0.8  # in a log of two actions; see `trust_among`
 RIVAL_SHARE = 1.0  # of the distrust; the rest is vague

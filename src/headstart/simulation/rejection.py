@@ -27,16 +27,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from headstart import kernels
+from headstart.arrays import Floats, Integers
 from headstart.errors import LogError, OptionError, OutcomeError
 from headstart.kernels import play, update
 from headstart.kernels.arrays import copy_into
 from headstart.logs.log import Log
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 _EVEN = 1e-6  # how far from 1/K a propensity of a log by lot may be
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from headstart import kernels
+from headstart.arrays import Bools, Floats, Integers
 from headstart.errors import LogError, OptionError
 from headstart.kernels import play, update
 from headstart.kernels.arrays import copy_into
@@ -21,13 +22,13 @@ from headstart.randomness import RNG, as_generator
 class Events:
     """Users that came, the actions they could have been shown, the one they were shown and what came of it."""
 
-    contexts: NDArray[np.float64]  # (n, d)
-    actions: NDArray[np.int64]  # (n,)
-    outcomes: NDArray[np.float64]  # (n,)
-    pools: NDArray[np.bool_]  # (P, K) the different sets of available actions
-    pool_of: NDArray[np.int64]  # (n,) which of them an event had
+    contexts: Floats  # (n, d)
+    actions: Integers  # (n,)
+    outcomes: Floats  # (n,)
+    pools: Bools  # (P, K) the different sets of available actions
+    pool_of: Integers  # (n,) which of them an event had
     action_names: tuple[Hashable, ...]  # (K,)
-    keep_chances: NDArray[np.float64] | None = None  # (n,) of having survived a deletion; None: nothing was deleted
+    keep_chances: Floats | None = None  # (n,) of having survived a deletion; None: nothing was deleted
 
     def __post_init__(self) -> None:
         if len(self) == 0:
@@ -49,7 +50,7 @@ class Events:
         return self.contexts.shape[1]
 
     @property
-    def propensities(self) -> NDArray[np.float64]:
+    def propensities(self) -> Floats:
         """The chance of the action shown, (n,): one in as many as were available, times that of being kept."""
         chances = 1.0 / self.pools.sum(axis=1)[self.pool_of]
         return chances if self.keep_chances is None else chances * self.keep_chances
@@ -107,7 +108,7 @@ def delete_biased(events: Events, n_top: int = 3, chance: float = 0.9, rng: RNG 
 class Replay:
     """What a policy earned in the events that counted."""
 
-    outcomes: NDArray[np.float64]  # (c,) of the events that counted, in their order
+    outcomes: Floats  # (c,) of the events that counted, in their order
     n_events: int  # gone through, those that did not count included
 
     @property

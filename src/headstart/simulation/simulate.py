@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from headstart import kernels
+from headstart.arrays import Floats, Integers
 from headstart.errors import OptionError, OutcomeError
 from headstart.kernels import draw_outcome, draw_user, expected_outcomes, play, update
 from headstart.kernels.arrays import largest
@@ -37,8 +37,8 @@ MakePolicy = Callable[[Any, Log, np.random.Generator], Any]
 class Curve:
     """The cumulative regret of one policy over many runs."""
 
-    rounds: NDArray[np.int64]  # (c,) the rounds after which regret was read
-    regrets: NDArray[np.float64]  # (runs, c)
+    rounds: Integers  # (c,) the rounds after which regret was read
+    regrets: Floats  # (runs, c)
     seconds: float  # spent on this policy, all threads together
 
     @property
@@ -66,11 +66,11 @@ class Curve:
         return float(np.percentile(self.regrets[:, -1], 80))
 
     @property
-    def means(self) -> NDArray[np.float64]:
+    def means(self) -> Floats:
         """The mean regret at each of `rounds`, (c,)."""
         return self.regrets.mean(axis=0)
 
-    def percentiles(self, q: float) -> NDArray[np.float64]:
+    def percentiles(self, q: float) -> Floats:
         """The q-th percentile of regret at each of `rounds`, (c,)."""
         return np.percentile(self.regrets, q, axis=0)
 
@@ -179,7 +179,7 @@ def _make(made: Any, drawn: Any, rng: np.random.Generator) -> Any:
     return policy
 
 
-def _run_policy(drawn: Any, policy: Any, checkpoints: NDArray[np.int64], out: NDArray[np.float64]) -> None:
+def _run_policy(drawn: Any, policy: Any, checkpoints: Integers, out: Floats) -> None:
     needed = getattr(policy, "n_features", 0)
     if needed not in (0, drawn.n_features):
         raise OptionError(f"the policy decides on {needed} columns, the world shows {drawn.n_features}")
@@ -209,7 +209,7 @@ def _run_policy(drawn: Any, policy: Any, checkpoints: NDArray[np.int64], out: ND
         )
 
 
-def _run_plain(drawn: Any, policy: Any, checkpoints: NDArray[np.int64], out: NDArray[np.float64]) -> None:
+def _run_plain(drawn: Any, policy: Any, checkpoints: Integers, out: Floats) -> None:
     """The same run, one Python call at a time, for parts without kernels."""
     regret, start = 0.0, 0
     for c, end in enumerate(checkpoints):

@@ -16,7 +16,9 @@ from copy import deepcopy
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from headstart.arrays import Floats
 
 _N_PLAYS = 2000
 _FALSE_ALARM = 1e-6  # of the comparison of plays with probabilities, for a conforming oracle
@@ -189,13 +191,13 @@ def _claim_raises(attempt: Callable[[], Any], promise: str) -> None:
     raise AssertionError(f"broken promise: {promise}")
 
 
-def _claim_distribution(chances: NDArray[np.float64], n_actions: int) -> None:
+def _claim_distribution(chances: Floats, n_actions: int) -> None:
     _claim(chances.shape == (n_actions,), f"probabilities has shape ({n_actions},), got {chances.shape}")
     _claim(bool((chances >= 0.0).all()), f"probabilities are not negative, got {chances}")
     _claim(abs(float(chances.sum()) - 1.0) < 1e-9, f"probabilities sum to 1, got {chances.sum()}")
 
 
-def _claim_frequencies(counts: NDArray[np.float64], chances: NDArray[np.float64]) -> None:
+def _claim_frequencies(counts: Floats, chances: Floats) -> None:
     from scipy.stats import chi2
 
     _claim(bool((counts[chances == 0.0] == 0).all()), "an action of chance 0 is never played")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from headstart.arrays import Floats, Integers, Words
 from headstart.errors import ContextError
 from headstart.kernels import draw_context, implements, record_context
 from headstart.kernels.arrays import copy_into
@@ -17,10 +18,10 @@ _FIRST_CAPACITY = 64
 
 
 class LogContextsState(NamedTuple):
-    logged: NDArray[np.float64]  # (n, d) read-only
-    online: NDArray[np.float64]  # (capacity, d)
-    n_online: NDArray[np.int64]  # (1,)
-    rng: NDArray[np.uint64]  # (4,)
+    logged: Floats  # (n, d) read-only
+    online: Floats  # (capacity, d)
+    n_online: Integers  # (1,)
+    rng: Words  # (4,)
 
 
 @implements(draw_context, LogContextsState)
@@ -47,7 +48,7 @@ class LogContexts:
     with the contexts recorded; a warm start stops recording once the log is used up.
     """
 
-    def __init__(self, logged: NDArray[np.float64], rng: RNG = None) -> None:
+    def __init__(self, logged: Floats, rng: RNG = None) -> None:
         fixed = logged.view()
         fixed.setflags(write=False)
         n_features = self.n_features = logged.shape[1]
@@ -70,8 +71,8 @@ class LogContexts:
 
 
 class PopulationState(NamedTuple):
-    population: NDArray[np.float64]  # (n, d) read-only
-    rng: NDArray[np.uint64]  # (4,)
+    population: Floats  # (n, d) read-only
+    rng: Words  # (4,)
 
 
 @implements(draw_context, PopulationState)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from headstart.arrays import Floats, Integers
 from headstart.checks import Available
 from headstart.kernels import implements, play, probabilities, update
 from headstart.parts import Evaluator, Oracle
@@ -62,7 +62,7 @@ class OfflineOnly:
         return None if inner is None else OfflineOnlyState(inner)
 
     @property
-    def virtual_plays(self) -> NDArray[np.int64]:
+    def virtual_plays(self) -> Integers:
         """Virtual plays per action, (K,)."""
         return self.policy.virtual_plays
 
@@ -70,7 +70,7 @@ class OfflineOnly:
         """The oracle's choice, from the log alone."""
         return self.policy.play(context, available)
 
-    def probabilities(self, context: ArrayLike | None = None, available: Available = None) -> NDArray[np.float64]:
+    def probabilities(self, context: ArrayLike | None = None, available: Available = None) -> Floats:
         """The exact chance of each action in `play`."""
         return self.policy.probabilities(context, available)
 

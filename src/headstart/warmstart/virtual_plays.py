@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from headstart.arrays import Bools, Floats, Integers
 from headstart.kernels import (
     absorb,
     draw_context,
@@ -27,12 +25,12 @@ class WarmStartState(NamedTuple):
     oracle: Any
     evaluator: Any
     contexts: Any
-    columns: NDArray[np.int64]  # (c,) the columns that the oracle decides on
-    context: NDArray[np.float64]  # (d,) scratch: what the evaluator sees
-    seen: NDArray[np.float64]  # (c,) scratch: what the oracle sees
-    everything: NDArray[np.bool_]  # (K,)
-    virtual_plays: NDArray[np.int64]  # (K,)
-    is_due: NDArray[np.bool_]  # (1,) whether the offline phase of the coming round is still to run
+    columns: Integers  # (c,) the columns that the oracle decides on
+    context: Floats  # (d,) scratch: what the evaluator sees
+    seen: Floats  # (c,) scratch: what the oracle sees
+    everything: Bools  # (K,)
+    virtual_plays: Integers  # (K,)
+    is_due: Bools  # (1,) whether the offline phase of the coming round is still to run
     low: float  # the oracle's range of outcomes: a model's answer just outside is moved to its border
     high: float
     is_batch: bool

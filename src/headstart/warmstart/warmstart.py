@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from headstart.arrays import Floats, Integers
 from headstart.checks import Available, check_context
 from headstart.errors import ContextError, OptionError
 from headstart.kernels import Entry, draw_context, record_context
@@ -89,7 +90,7 @@ class WarmStart:
         self._draw = Entry(_draw_context, allocates=False)
 
     @property
-    def virtual_plays(self) -> NDArray[np.int64]:
+    def virtual_plays(self) -> Integers:
         """Virtual plays so far per action, (K,): what the log was worth."""
         return self._virtual_plays.copy()
 
@@ -133,7 +134,7 @@ class WarmStart:
         self.settle()
         return self.oracle.play(self.decided(context), available)
 
-    def probabilities(self, context: ArrayLike | None = None, available: Available = None) -> NDArray[np.float64]:
+    def probabilities(self, context: ArrayLike | None = None, available: Available = None) -> Floats:
         """The exact chance of each action in `play`."""
         self.settle()
         return self.oracle.probabilities(self.decided(context), available)
@@ -148,12 +149,12 @@ class WarmStart:
         """A user has come and gone whose outcome is not to be learnt: the next offline phase is due."""
         self._end_round(self._as_user(context))
 
-    def _as_user(self, context: ArrayLike | None) -> NDArray[np.float64] | None:
+    def _as_user(self, context: ArrayLike | None) -> Floats | None:
         if context is None or self.schedule == "batch" or not isinstance(self._source, LogContexts):
             return None
         return check_context(context, self._context.size)
 
-    def _end_round(self, user: NDArray[np.float64] | None) -> None:
+    def _end_round(self, user: Floats | None) -> None:
         if self.schedule == "batch" or self._is_spent:
             return
         self._is_due[0] = True
@@ -211,7 +212,7 @@ class WarmStart:
             absorb(seen, action, inside, varies(context, action))
         self._virtual_plays[action] += 1
 
-    def _draw_context(self) -> NDArray[np.float64]:
+    def _draw_context(self) -> Floats:
         state = getattr(self._source, "kernel_state", None)
         if state is None:
             return check_context(self._source(), self._context.size)
@@ -275,7 +276,7 @@ def _count_columns(evaluator: Any) -> int | None:
     return None if logged is None else int(logged.shape[1])
 
 
-def _as_columns(decide_on: Sequence[str | int] | None, evaluator: Any, n_features: int) -> NDArray[np.int64]:
+def _as_columns(decide_on: Sequence[str | int] | None, evaluator: Any, n_features: int) -> Integers:
     if decide_on is None:
         return np.arange(n_features, dtype=np.int64)
     names = list(getattr(evaluator, "context_names", ()))

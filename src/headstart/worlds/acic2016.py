@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from headstart.arrays import Floats
 from headstart.errors import OptionError
 from headstart.logs.log import Log
 from headstart.randomness import as_words
@@ -28,7 +29,7 @@ _FOLDER = "datasets/data/acic_challenge_2016"
 
 
 @cache
-def _read_contexts() -> tuple[NDArray[np.float64], tuple[str, ...]]:
+def _read_contexts() -> tuple[Floats, tuple[str, ...]]:
     """The covariates (n, d) and their names; categories are 0/1 columns, the first left out."""
     numbers, names = [], []
     for name, column in read_columns(installed_file("causallib", f"{_FOLDER}/x.csv")).items():
@@ -44,7 +45,7 @@ def _read_contexts() -> tuple[NDArray[np.float64], tuple[str, ...]]:
 
 
 @cache
-def _read_instance(instance: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
+def _read_instance(instance: int) -> tuple[NDArray[Any], Floats]:
     """Actions (n,) and potential outcomes (n, 2)."""
     columns = read_columns(installed_file("causallib", f"{_FOLDER}/zymu_{instance}.csv"))
     outcomes = np.ascontiguousarray(np.array([columns["y0"], columns["y1"]], dtype=np.float64).T)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats, Integers, Words
 from headstart.errors import OptionError
 from headstart.kernels import (
     draw_context,
@@ -27,12 +27,12 @@ from headstart.worlds.drawn import DrawnWorld, TruePopulation
 
 
 class CellsState(NamedTuple):
-    rates: NDArray[np.float64]  # (C, K)
-    shares: NDArray[np.float64]  # (C,)
-    means: NDArray[np.float64]  # (K,)
+    rates: Floats  # (C, K)
+    shares: Floats  # (C,)
+    means: Floats  # (K,)
     is_contextual: bool
-    present: NDArray[np.int64]  # (1,) the present user's kind
-    rng: NDArray[np.uint64]  # (4,)
+    present: Integers  # (1,) the present user's kind
+    rng: Words  # (4,)
 
 
 @kernel

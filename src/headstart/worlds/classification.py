@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from headstart.arrays import Floats, Integers
 from headstart.checks import check_number
 from headstart.errors import OptionError
 from headstart.worlds.drawn import DrawnWorld
@@ -69,7 +70,7 @@ class Classification:
         return self._table.draw(rng)
 
 
-def _scaled(features: NDArray[np.float64]) -> NDArray[np.float64]:
+def _scaled(features: Floats) -> Floats:
     centred = features - features.mean(axis=0)
     deviations = centred.std(axis=0)
     is_constant = deviations <= 1e-12 * np.abs(features).max(axis=0, initial=0.0)
@@ -77,9 +78,7 @@ def _scaled(features: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.column_stack([scaled / math.sqrt(features.shape[1]), np.ones(len(features))])
 
 
-def _policy(
-    contexts: NDArray[np.float64], classes: NDArray[np.int64], n_actions: int, trust: float
-) -> NDArray[np.float64]:
+def _policy(contexts: Floats, classes: Integers, n_actions: int, trust: float) -> Floats:
     policy = np.full((len(contexts), n_actions), (1.0 - trust) / n_actions)
     if trust > 0.0:
         from sklearn.linear_model import LogisticRegression

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstart import kernels
+from headstart.arrays import Floats
 from headstart.checks import check_action
 from headstart.kernels import Entry
 from headstart.logs.log import Log
@@ -60,7 +61,7 @@ class DrawnWorld:
             twin.population.kernel_state = copy_arrays(self.population.kernel_state)
         return twin
 
-    def draw_user(self) -> NDArray[np.float64]:
+    def draw_user(self) -> Floats:
         """The next user's context."""
         out = np.empty(self.n_features)
         self._draw_user(self.kernel_state, out)
@@ -70,7 +71,7 @@ class DrawnWorld:
         """What the present user does when shown `action`."""
         return float(self._draw_outcome(self.kernel_state, check_action(action, self.n_actions)))
 
-    def expected_outcomes(self) -> NDArray[np.float64]:
+    def expected_outcomes(self) -> Floats:
         """The mean outcome of each action that regret is measured against, (K,)."""
         out = np.empty(self.n_actions)
         self._expected_outcomes(self.kernel_state, out)

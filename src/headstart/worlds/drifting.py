@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats, Integers, Words
 from headstart.checks import check_whole
 from headstart.errors import OptionError
 from headstart.kernels import draw_outcome, draw_user, expected_outcomes, implements
@@ -18,10 +18,10 @@ from headstart.worlds.drawn import DrawnWorld, freeze
 
 
 class DriftingState(NamedTuple):
-    rates: NDArray[np.float64]  # (K,)
+    rates: Floats  # (K,)
     period: int
-    users: NDArray[np.int64]  # (1,) that have come
-    rng: NDArray[np.uint64]  # (4,)
+    users: Integers  # (1,) that have come
+    rng: Words  # (4,)
 
 
 @implements(draw_user, DriftingState)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from headstart import kernels
+from headstart.arrays import Floats, Integers, Words
 from headstart.checks import check_context
 from headstart.errors import OptionError
 from headstart.kernels import (
@@ -34,16 +34,16 @@ _LINEAR, _SIGMOID, _BINARY, _STEPS = range(4)
 
 
 class SyntheticState(NamedTuple):
-    theta: NDArray[np.float64]  # (d / K,)
-    bases: NDArray[np.float64]  # (K,) b_a
+    theta: Floats  # (d / K,)
+    bases: Floats  # (K,) b_a
     kind: int
     rho: float
-    chances: NDArray[np.float64]  # of action 0 in the log; empty: the softmax
+    chances: Floats  # of action 0 in the log; empty: the softmax
     is_contextual: bool
-    means: NDArray[np.float64]  # (K,) over the population
-    visible: NDArray[np.int64]  # columns of the user that can be seen
-    user: NDArray[np.float64]  # (d,) the present user, hidden columns included
-    rng: NDArray[np.uint64]  # (4,)
+    means: Floats  # (K,) over the population
+    visible: Integers  # columns of the user that can be seen
+    user: Floats  # (d,) the present user, hidden columns included
+    rng: Words  # (4,)
 
 
 @kernel
@@ -162,7 +162,7 @@ class SyntheticPopulation:
         self.kernel_state = state
         self.n_features = state.visible.size
 
-    def __call__(self, context: NDArray[np.float64]) -> NDArray[np.float64]:
+    def __call__(self, context: Floats) -> Floats:
         """P(action | context) under the logging policy, (K,)."""
         if self.n_features != self.kernel_state.user.size:
             raise OptionError("the logging policy of a world with hidden columns is no function of the context seen")
@@ -242,7 +242,7 @@ class Synthetic:
         log = Log(actions, outcomes, contexts, propensities, n_actions=self.n_actions)
         return DrawnWorld(log, visible.size, state, population)
 
-    def _means(self, theta: NDArray[np.float64], bases: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _means(self, theta: Floats, bases: Floats) -> Floats:
         """E[y | a] over the population, in closed form: phi is symmetric around 0."""
         if self.outcome == "linear":
             return bases.copy()

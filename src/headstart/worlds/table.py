@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from headstart.arrays import Floats, Integers, Words
 from headstart.errors import OptionError
 from headstart.kernels import (
     draw_context,
@@ -24,12 +25,12 @@ from headstart.worlds.drawn import DrawnWorld, TruePopulation
 
 
 class TableState(NamedTuple):
-    outcomes: NDArray[np.float64]  # (n, K) read-only
-    contexts: NDArray[np.float64]  # (n, d) read-only
-    means: NDArray[np.float64]  # (K,)
+    outcomes: Floats  # (n, K) read-only
+    contexts: Floats  # (n, d) read-only
+    means: Floats  # (K,)
     is_contextual: bool
-    present: NDArray[np.int64]  # (1,) the present user's row
-    rng: NDArray[np.uint64]  # (4,)
+    present: Integers  # (1,) the present user's row
+    rng: Words  # (4,)
 
 
 @implements(draw_user, TableState)

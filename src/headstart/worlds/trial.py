@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from headstart.arrays import Floats, Integers, Words
 from headstart.errors import OptionError
 from headstart.kernels import (
     draw_context,
@@ -25,16 +26,16 @@ from headstart.worlds.drawn import DrawnWorld, TruePopulation, freeze
 
 
 class TrialState(NamedTuple):
-    contexts: NDArray[np.float64]  # (n, d) read-only
-    cells: NDArray[np.int64]  # (n,) read-only: the cell of each row
-    outcomes: NDArray[np.float64]  # (n,) read-only, sorted by cell and action
-    starts: NDArray[np.int64]  # (C, K) read-only: where the outcomes of a cell and action begin
-    counts: NDArray[np.int64]  # (C, K) read-only: and how many they are
-    cell_means: NDArray[np.float64]  # (C, K) read-only
-    means: NDArray[np.float64]  # (K,) read-only
+    contexts: Floats  # (n, d) read-only
+    cells: Integers  # (n,) read-only: the cell of each row
+    outcomes: Floats  # (n,) read-only, sorted by cell and action
+    starts: Integers  # (C, K) read-only: where the outcomes of a cell and action begin
+    counts: Integers  # (C, K) read-only: and how many they are
+    cell_means: Floats  # (C, K) read-only
+    means: Floats  # (K,) read-only
     is_contextual: bool
-    present: NDArray[np.int64]  # (1,) the present user's row
-    rng: NDArray[np.uint64]  # (4,)
+    present: Integers  # (1,) the present user's row
+    rng: Words  # (4,)
 
 
 @implements(draw_user, TrialState)
@@ -148,7 +149,7 @@ class Trial:
         )
 
     @property
-    def means(self) -> NDArray[np.float64]:
+    def means(self) -> Floats:
         """The truth: the mean outcome of each action, (K,)."""
         return self._state.means
 
@@ -157,7 +158,7 @@ class Trial:
         return self._state.contexts.shape[1]
 
     @property
-    def keep_probabilities(self) -> NDArray[np.float64]:
+    def keep_probabilities(self) -> Floats:
         """The chance with which a row of a cell and action is kept for the log, (C, K); the largest is 1."""
         counts = self._state.counts
         chances = self.policy / (counts / counts.sum(axis=1, keepdims=True))

@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Integers
 from headstart.errors import LogError, OptionError
 from headstart.simulation.replay import Events
 
@@ -128,8 +128,8 @@ class _Reading:
         pools = np.zeros((len(self.pools), len(names)), dtype=np.bool_)
         for pool, row in self.pools.items():
             pools[row, [index[name] for name in pool]] = True
-        actions: NDArray[np.int64] = np.array([index[name] for name in self.shown], dtype=np.int64)
-        pool_of: NDArray[np.int64] = np.array(self.pool_of, dtype=np.int64)
+        actions: Integers = np.array([index[name] for name in self.shown], dtype=np.int64)
+        pool_of: Integers = np.array(self.pool_of, dtype=np.int64)
         return Events(np.array(self.features), actions, np.array(self.clicks), pools, pool_of, names)
 
 

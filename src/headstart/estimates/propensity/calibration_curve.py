@@ -6,11 +6,10 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats, Integers
 from headstart.checks import check_whole
 from headstart.errors import LogError
-from headstart.estimates.propensity.rows import Floats
 from headstart.logs.log import Log
 
 
@@ -22,7 +21,7 @@ class Calibration:
     predicted: Floats  # (K, B) mean chance
     observed: Floats  # (K, B) share of rows that took the action
     standard_errors: Floats  # (K, B) of observed - predicted, if the chances are true
-    counts: NDArray[np.int64]  # (K, B)
+    counts: Integers  # (K, B)
 
     @property
     def error(self) -> float:

@@ -6,13 +6,13 @@ import warnings
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Bools, Floats, Integers
 from headstart.checks import check_number, check_whole
 from headstart.errors import OptionError
 from headstart.estimates.propensity.logistic import Fit, LogisticPropensity, fit_logistic
 from headstart.estimates.propensity.overlap import warn_of_poor_overlap
-from headstart.estimates.propensity.rows import Floats, rows_of, without_targets
+from headstart.estimates.propensity.rows import rows_of, without_targets
 from headstart.logs.log import Log
 from headstart.randomness import RNG, as_generator
 
@@ -117,7 +117,7 @@ def _stream(table: Any, n_sampled: int, warn_share: float, rng: RNG) -> Any:
     return table.with_propensities_from(model)
 
 
-def _cross_fit(log: Log, folds: NDArray[np.int64], n_folds: int) -> Floats:
+def _cross_fit(log: Log, folds: Integers, n_folds: int) -> Floats:
     """Every row's chances from the regression fitted to the other folds."""
     matrix = np.empty((len(log), log.n_actions))
     fit: Fit | None = None  # the next fold's rows are nearly the same: it begins where this one ended
@@ -132,7 +132,7 @@ def _cross_fit(log: Log, folds: NDArray[np.int64], n_folds: int) -> Floats:
 def _cross_classify(
     log: Log,
     classifier: Any,
-    folds: NDArray[np.int64],
+    folds: Integers,
     n_folds: int,
     sample_rows: int,
     generator: np.random.Generator,
@@ -155,7 +155,7 @@ def _cross_classify(
     return matrix
 
 
-def _raise_taken(matrix: Floats, actions: NDArray[np.int64], rows: NDArray[np.bool_], values: Floats) -> None:
+def _raise_taken(matrix: Floats, actions: Integers, rows: Bools, values: Floats) -> None:
     """Set the chance of the action taken in these rows; the other actions share what is left as before."""
     chosen = np.flatnonzero(rows)
     before, after = matrix[chosen, actions[chosen]], values[chosen]

@@ -7,21 +7,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from headstart import kernels
+from headstart.arrays import Bools, Floats
 from headstart.checks import check_context, check_number
 from headstart.errors import ContextError, LogError
 from headstart.estimates.propensity import newton, passes
-from headstart.estimates.propensity.rows import (
-    Floats,
-    Rows,
-    Summary,
-    keep_actions,
-    rows_of,
-    summarise,
-    without_targets,
-)
+from headstart.estimates.propensity.rows import Rows, Summary, keep_actions, rows_of, summarise, without_targets
 from headstart.kernels import fill_propensities, implements
 
 _NEWTON_LIMIT = 250  # parameters; beyond, the Hessian of a sample costs more than the passes it saves
@@ -89,7 +82,7 @@ def fit_logistic(
 
 
 def _begin(
-    summary: Summary, present: NDArray[np.bool_], penalty: float, intercepts: Floats, start: Fit | None
+    summary: Summary, present: Bools, penalty: float, intercepts: Floats, start: Fit | None
 ) -> tuple[Floats, Floats | None, bool]:
     """Where L-BFGS begins, the Hessian's factor it begins with, and whether this is the minimum already."""
     block, is_all = summary.sample, summary.sample.actions.size == summary.n_rows

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from headstart import kernels
+from headstart.arrays import Floats, Integers
 from headstart.errors import LogError
-from headstart.estimates.propensity.rows import Floats
 from headstart.kernels.cholesky import factor_cholesky, solve_cholesky
 from headstart.kernels.logistic import add_softmax_curvature
 
@@ -89,7 +88,7 @@ def _factor(hessian: Floats) -> Floats:
     raise LogError("the regression of actions on contexts has no curvature: its contexts are not finite numbers")
 
 
-def _places(size: int) -> NDArray[np.int64]:
+def _places(size: int) -> Integers:
     """Where the entry (i, j) of a symmetric matrix stands in its lower triangle, row by row, (size, size)."""
     places = np.empty((size, size), dtype=np.int64)
     rows, columns = np.tril_indices(size)

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from headstart.estimates.propensity.rows import Floats
+from headstart.arrays import Floats
 
 RARE, LOW = 0.01, 0.05  # chances that the warning counts users below
 

@@ -10,8 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from headstart import kernels
+from headstart.arrays import Floats
 from headstart.estimates.propensity import newton
-from headstart.estimates.propensity.rows import Block, Floats, Rows, Summary
+from headstart.estimates.propensity.rows import Block, Rows, Summary
 from headstart.kernels.logistic import add_softmax_rows
 
 _PIECE = 16_384  # rows whose gradient one thread adds up; the sum over pieces has a fixed order

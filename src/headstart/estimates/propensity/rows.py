@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from headstart.arrays import Bools, Floats, Integers
 from headstart.errors import LogError
 from headstart.logs.log import Log
-
-Floats = NDArray[np.float64]
 
 BATCH_ROWS = 65_536  # of a table, held at a time
 _PIECE = 8_192  # rows whose deviations are formed at a time
@@ -23,7 +22,7 @@ class Block(NamedTuple):
     """Rows with what was chosen in them: an action each, or chances of all."""
 
     contexts: Floats  # (n, d)
-    actions: NDArray[np.int64]  # (n,)
+    actions: Integers  # (n,)
     targets: Floats  # (n, K) chances as labels; (0, K): the actions are the labels
     weights: Floats  # (n,); (0,): every row counts once
 
@@ -81,7 +80,7 @@ def without_targets(rows: Rows) -> Rows:
     return lambda: (block._replace(targets=block.targets[:0]) for block in rows())
 
 
-def keep_actions(rows: Rows, kept: NDArray[np.bool_]) -> Rows:
+def keep_actions(rows: Rows, kept: Bools) -> Rows:
     """The same rows with these actions alone, numbered anew; the others never occur."""
     if kept.all():
         return rows

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats
 from headstart.estimates.propensity import estimate_propensities
 from headstart.evaluators import DoublyRobust, HistoricalAverage, IPSWeighting, LinearModel, OutcomeModel
 from headstart.experiments.paper.variants import BOTH, OFFLINE, ONLINE
@@ -41,7 +41,7 @@ class _Propensities:
     """The propensities that a log has or, estimated once for all policies that meet it, should have."""
 
     def __init__(self) -> None:
-        self._known: dict[bytes, NDArray[np.float64]] = {}
+        self._known: dict[bytes, Floats] = {}
 
     def added_to(self, log: Log) -> Log:
         if log.has_propensities:
@@ -79,9 +79,9 @@ def _offline(propensities: _Propensities) -> MakePolicy:
     return make
 
 
-def _users(world: Any) -> NDArray[np.float64]:
+def _users(world: Any) -> Floats:
     """The contexts of the users to come: what these worlds draw them from."""
-    contexts: NDArray[np.float64] = world.population.kernel_state.contexts
+    contexts: Floats = world.population.kernel_state.contexts
     return contexts
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from headstart.arrays import Bools, Floats
 from headstart.checks import Available, check_action, check_available, check_context, check_number, check_outcome
 from headstart.errors import OptionError
 from headstart.logs.log import Log
 from headstart.oracles.compiled import Readings
 from headstart.randomness import RNG, as_generator
-
-Floats = NDArray[np.float64]
 
 
 class ARRoWCB:
@@ -101,7 +100,7 @@ class ARRoWCB:
         """New randomness; what was learnt stays."""
         self._rng = as_generator(rng)
 
-    def _chances(self, row: Floats, mask: NDArray[np.bool_]) -> Floats:
+    def _chances(self, row: Floats, mask: Bools) -> Floats:
         scores = np.where(mask, self._thetas[self.credits.argmax()] @ row, -np.inf)
         chances = np.where(mask, self.epsilon / mask.sum(), 0.0)
         chances[scores.argmax()] += 1.0 - self.epsilon

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats
 from headstart.checks import check_n_actions
 from headstart.errors import OptionError
 from headstart.estimates.summary import Summary
@@ -17,10 +17,10 @@ from headstart.oracles.compiled import CompiledOracle
 
 
 class EstimateThenCommitState(NamedTuple):
-    counts: NDArray[np.float64]  # (K,) users, for `readings` alone
-    sums: NDArray[np.float64]  # (K,)
-    means: NDArray[np.float64]  # (K,)
-    estimates: NDArray[np.float64]  # (K,) the log's; minus infinity for an action it never shows
+    counts: Floats  # (K,) users, for `readings` alone
+    sums: Floats  # (K,)
+    means: Floats  # (K,)
+    estimates: Floats  # (K,) the log's; minus infinity for an action it never shows
 
 
 @implements(play, EstimateThenCommitState)

@@ -12,15 +12,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats
 from headstart.estimates.summary import Summary
 from headstart.priors.logged import trust_among
 
 if TYPE_CHECKING:
     from headstart.judgement.audit.audit import Audit
 
-Floats = NDArray[np.float64]
 
 ADJUSTED, UNADJUSTED = 0.8, 0.6  # before any finding, in a log of two actions
 # What a finding does to the odds w / (1 - w). The gravest findings do not end trust: the mixture ends it by itself if

@@ -13,9 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from headstart.arrays import Integers
 from headstart.checks import check_number, check_whole
 from headstart.errors import OptionError
 from headstart.estimates.propensity import estimate_propensities
@@ -148,7 +148,7 @@ def _as_rows(log: Any, split: str, seed: int) -> tuple[Log, list[str]]:
 
 def _deal(
     n: int, n_log: int, is_by_time: bool, bootstrap: np.random.Generator | None, rng: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[Integers, Integers]:
     """Rows to start from and rows to live through; of rows drawn with replacement where there is a `bootstrap`."""
     order = np.arange(n)
     if bootstrap is not None:
@@ -176,7 +176,7 @@ def _run_in_order(run_one: Callable[[int], Any], runs: int, n_jobs: int, take: C
 def _conclude(
     tallies: dict[str, Tally],
     acceptance: Acceptance,
-    checkpoints: NDArray[np.int64],
+    checkpoints: Integers,
     level: float,
     notes: list[str],
     sizes: tuple[int, int, str],

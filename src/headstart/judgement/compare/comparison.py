@@ -6,13 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from headstart.arrays import Floats, Integers
 from headstart.judgement.compare.policies import COLD, NAIVE
 from headstart.simulation.rejection import ROBUST, Acceptance
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +50,7 @@ class Comparison:
     earnings: tuple[Earning, ...]
     to_best: tuple[Difference, ...]  # each of the others minus the best
     to_cold: tuple[Difference, ...]  # each of the others minus the cold start
-    rounds: NDArray[np.int64]  # (c,) where the curves were read
+    rounds: Integers  # (c,) where the curves were read
     acceptance: Acceptance
     n_log: int
     n_stream: int

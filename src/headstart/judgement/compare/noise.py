@@ -11,9 +11,8 @@ knows nothing of what the row taught the policy.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from headstart.judgement.ope import Floats
+from headstart.arrays import Floats, Integers
 from headstart.simulation.rejection import Life
 
 REPEATS = 3  # shuffles of each bootstrap log
@@ -22,7 +21,7 @@ REPEATS = 3  # shuffles of each bootstrap log
 class Tally:
     """What the runs of one policy add up to."""
 
-    def __init__(self, n_rows: int, shuffles: int, checkpoints: NDArray[np.int64]) -> None:
+    def __init__(self, n_rows: int, shuffles: int, checkpoints: Integers) -> None:
         self.shuffles, self._checkpoints = shuffles, checkpoints
         self.means = np.empty((1 + REPEATS) * shuffles)
         self.accepted = np.empty(self.means.size)

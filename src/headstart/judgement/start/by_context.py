@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats, Integers
 from headstart.errors import OptionError
 from headstart.estimates.population import standardise
 from headstart.estimates.ridge import fit, predict, predict_for, sum_rows
@@ -31,8 +31,6 @@ from headstart.logs.log import Log
 from headstart.oracles.epsilon_forest import EpsilonForest
 from headstart.oracles.knowledge_gradient import KnowledgeGradient
 from headstart.oracles.lin_knowledge_gradient import LinKnowledgeGradient
-
-Floats = NDArray[np.float64]
 
 N_PARTS = 5
 FEWEST_FOR_FOREST, MOST_COMPARED = 200, 10_000  # rows
@@ -70,7 +68,7 @@ def choose(
     return oracle, View(1.0, columns[moves], centres[moves], scales[moves]), [describe_linear(fitted)]
 
 
-def as_columns(decide_on: Sequence[str | int], log: Log) -> NDArray[np.int64]:
+def as_columns(decide_on: Sequence[str | int], log: Log) -> Integers:
     """Column indices, from names of encoded columns, names of the log's own columns, or indices."""
     names = list(log.context_names)
     if isinstance(decide_on, str):
@@ -130,7 +128,7 @@ def compare_with_forest(
     return float(gains.mean()), float(gains.std(ddof=1) / np.sqrt(n))
 
 
-def _start_forest(log: Log, columns: NDArray[np.int64], rng: np.random.Generator) -> EpsilonForest:
+def _start_forest(log: Log, columns: Integers, rng: np.random.Generator) -> EpsilonForest:
     """An EpsilonForest that has learnt the log's rows; a 1 stands before the columns."""
     oracle = EpsilonForest(log.n_actions, columns.size + 1, rng=rng)
     state = oracle.get_state()

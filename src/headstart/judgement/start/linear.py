@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats
 from headstart.judgement.audit.trust import Trust
 from headstart.logs.log import Log
 from headstart.priors.interactions import Interactions, propose_interactions
 from headstart.priors.linear import LOGGED, LinearModels, models_of_rows
-
-Floats = NDArray[np.float64]
 
 MARGIN = 3.0  # by how much the rows' log-likelihood must be larger with products
 _DRAWS, _MOST_ROWS = 50, 500  # of what the log leaves open, and users to average over

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats, Integers
 from headstart.estimates.population import standardise
 from headstart.estimates.propensity import TrimmingWarning, estimate_propensities
 from headstart.estimates.ridge import fit, sum_rows
@@ -31,8 +31,6 @@ from headstart.judgement.audit.checks.balance import LARGE, describe_balance
 from headstart.judgement.audit.trust import Signs
 from headstart.logs.log import Log
 from headstart.randomness import RNG, as_generator
-
-Floats = NDArray[np.float64]
 
 _OFF, _SURE = 0.05, 3.29
 _STEPS = np.linspace(0.0, 1.0, 21)  # how much of the estimated chances is believed
@@ -115,7 +113,7 @@ def estimate_chances(log: Log, rng: RNG = 0, notes: list[str] | None = None) -> 
     return log.with_propensities(taken)
 
 
-def _temper(matrix: Floats, actions: NDArray[np.int64], shares: Floats) -> tuple[float, Floats]:
+def _temper(matrix: Floats, actions: Integers, shares: Floats) -> tuple[float, Floats]:
     """s of the largest likelihood of the actions taken, and their chances with it, (n,)."""
     apart = np.log(matrix) - np.log(shares)
     best, belief, chances = -np.inf, 0.0, shares[actions]

@@ -6,8 +6,9 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from headstart.arrays import Floats, Integers
 from headstart.checks import Available, check_context
 from headstart.errors import OptionError
 from headstart.estimates.summary import Summary
@@ -17,14 +18,12 @@ from headstart.kernels import implements, kernel, play, probabilities, update
 from headstart.oracles.knowledge_gradient import HORIZON
 from headstart.randomness import RNG
 
-Floats = NDArray[np.float64]
-
 
 class View(NamedTuple):
     """How an oracle sees a user: a constant, then some columns in standard units."""
 
     constant: float
-    columns: NDArray[np.int64]  # (m,) of the log's contexts
+    columns: Integers  # (m,) of the log's contexts
     centres: Floats  # (m,)
     scales: Floats  # (m,)
 
@@ -32,7 +31,7 @@ class View(NamedTuple):
 class StartedState(NamedTuple):
     oracle: Any
     constant: float
-    columns: NDArray[np.int64]
+    columns: Integers
     centres: Floats
     scales: Floats
     seen: Floats  # (m + 1,) scratch
@@ -105,7 +104,7 @@ class Started:
         return self.summary.effective_sizes
 
     @property
-    def virtual_plays(self) -> NDArray[np.int64]:
+    def virtual_plays(self) -> Integers:
         """What the log is worth per action as far as it is believed: the effective sizes times the trust, (K,)."""
         return np.floor(self.trust.weights * self.summary.effective_sizes).astype(np.int64)
 

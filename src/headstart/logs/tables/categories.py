@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats, Integers
 from headstart.logs.tables.sampling import copies_of_a_row, sample_rows, with_keys
 from headstart.logs.tables.statistics import as_array, check_indices
 
@@ -21,10 +21,10 @@ class SampledWarning(UserWarning):
 
 
 class OutcomeCounts(NamedTuple):
-    strata: NDArray[np.float64]  # (g, d) a context, or a lattice point; d is 0 if there is but one
-    actions: NDArray[np.int64]  # (g,)
-    outcomes: NDArray[np.float64]  # (g,)
-    counts: NDArray[np.int64]  # (g,) rows
+    strata: Floats  # (g, d) a context, or a lattice point; d is 0 if there is but one
+    actions: Integers  # (g,)
+    outcomes: Floats  # (g,)
+    counts: Integers  # (g,) rows
 
 
 def count_outcomes(
@@ -61,7 +61,7 @@ def count_outcomes(
     )
 
 
-def nearest_pivot(column: Any, pivots: NDArray[np.float64]) -> Any:
+def nearest_pivot(column: Any, pivots: Floats) -> Any:
     """The index of the nearest of the sorted pivots, ties to the lower, as an expression."""
     place = column * 0.0
     for low, high in itertools.pairwise(pivots.tolist()):

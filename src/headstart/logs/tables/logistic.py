@@ -6,13 +6,13 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats
 from headstart.errors import LogError
 from headstart.logs.tables.statistics import names_of
 
 
-def with_logistic(table: Any, slopes: NDArray[np.float64], intercepts: NDArray[np.float64]) -> Any:
+def with_logistic(table: Any, slopes: Floats, intercepts: Floats) -> Any:
     """The canonical table with p0, p1, ... and `propensity` of a multinomial logistic regression.
 
     The largest score is subtracted before exp, as in the kernel. An action with an intercept of -inf (the model's log

@@ -17,8 +17,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Integers
 from headstart.logs.tables.batches import read_batches
 from headstart.logs.tables.statistics import as_array
 
@@ -130,7 +130,7 @@ def _thinned(batches: Iterator[Any], threshold: float, share: float) -> Iterator
         yield batch.take(pa.array(np.repeat(np.arange(batch.num_rows), taken)))
 
 
-def _draw_copies(batch: Any, threshold: float, share: float) -> NDArray[np.int64]:
+def _draw_copies(batch: Any, threshold: float, share: float) -> Integers:
     """How many of each group's rows are taken: the binomial's quantile at what the key says, uniform on (0, 1)."""
     from scipy.special import bdtr, bdtrik
 

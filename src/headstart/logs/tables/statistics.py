@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from headstart.arrays import Floats, Integers
 from headstart.errors import LogError
 from headstart.logs.sums import ActionSums, ContextSums
-
-Floats = NDArray[np.float64]
 
 WEIGHTED = ("w", "wy", "wyy", "ww", "wwy", "wwyy", "rarest")
 EXTREMES = ("lowest", "highest", "rarest")
@@ -82,7 +81,7 @@ def sum_contexts(table: Any, n_actions: int, n_features: int) -> ContextSums:
     return ContextSums(x=gather("x"), xx=gather("xx"), wx=gather("wx"), wxx=gather("wxx"))
 
 
-def count_propensities(table: Any, edges: Floats, n_actions: int) -> NDArray[np.int64]:
+def count_propensities(table: Any, edges: Floats, n_actions: int) -> Integers:
     """Rows per action and bin of the propensity of the action taken, (K, bins); a bin holds its lower edge."""
     n_bins = edges.size - 1
     # As searchsorted and a clip do: how many inner edges the propensity has reached.
@@ -139,7 +138,7 @@ def _by_action(rows: Any, sums: dict[str, Any], n_actions: int) -> dict[str, Flo
     return dense
 
 
-def check_indices(actions: Floats, n_actions: int) -> NDArray[np.int64]:
+def check_indices(actions: Floats, n_actions: int) -> Integers:
     """Action indices as a query returned them: all of them known."""
     wrong = ~((actions >= 0) & (actions < n_actions))
     if wrong.any():

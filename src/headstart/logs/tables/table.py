@@ -6,8 +6,9 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from headstart.arrays import Floats, Integers
 from headstart.checks import check_whole
 from headstart.errors import ActionError, LogError, OptionError
 from headstart.logs.encoding import Encoding
@@ -107,7 +108,7 @@ class LogTable:
             known = ", ".join(repr(name) for name in self._action_names[:8])
             raise ActionError(f"unknown action {label!r}; known: {known}") from None
 
-    def context(self, user: Mapping[str, Any] | ArrayLike) -> NDArray[np.float64]:
+    def context(self, user: Mapping[str, Any] | ArrayLike) -> Floats:
         """One user's columns, by name, as the vector that oracles and evaluators take."""
         return self._encoding.encode(user)
 
@@ -136,11 +137,11 @@ class LogTable:
         """Sums of context columns per action, plain and weighted."""
         return statistics.sum_contexts(self._table, self.n_actions, self.n_features)
 
-    def product_sums(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def product_sums(self) -> tuple[Floats, Floats]:
         """Per action, of z = (x, 1): the sums of z z', (K, d + 1, d + 1), and of y z, (K, d + 1)."""
         return statistics.sum_products(self._table, self.n_actions, self.n_features)
 
-    def propensity_counts(self, edges: ArrayLike) -> NDArray[np.int64]:
+    def propensity_counts(self, edges: ArrayLike) -> Integers:
         """Rows per action and bin of the propensity of the action taken, (K, bins)."""
         if not self.has_propensities:
             raise LogError("the log has no propensities: see LogTable.with_propensities_from")
@@ -232,10 +233,10 @@ class LogTable:
         return names
 
     def _as_log(self, rows: Any) -> Log:
-        def column(name: str) -> NDArray[np.float64]:
+        def column(name: str) -> Floats:
             return statistics.as_array(rows[name], np.float64)
 
-        def matrix(prefix: str, count: int) -> NDArray[np.float64]:
+        def matrix(prefix: str, count: int) -> Floats:
             out = np.empty((rows.num_rows, count))
             for j in range(count):
                 out[:, j] = column(f"{prefix}{j}")

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Bools, Floats
 from headstart.logs.encoding import Encoding
 from headstart.warmstart.warmstart import WarmStart
 
@@ -23,7 +23,7 @@ class ServedPolicy:
         self._encode, self._n_extra = encoding.encode, n_extra
         self._settle()
 
-    def as_vector(self, context: Mapping[str, Any]) -> NDArray[np.float64] | None:
+    def as_vector(self, context: Mapping[str, Any]) -> Floats | None:
         """What the policy sees of a context; None if it looks at none."""
         if not self.has_context:
             return None
@@ -58,7 +58,7 @@ class ServedPolicy:
             part = getattr(part, "policy", None)
         return part
 
-    def probabilities(self, context: Mapping[str, Any], available: NDArray[np.bool_] | None) -> list[float]:
+    def probabilities(self, context: Mapping[str, Any], available: Bools | None) -> list[float]:
         """The policy's own chances, (K,)."""
         chances: list[float] = self.policy.probabilities(self.as_vector(context), available).tolist()
         return chances

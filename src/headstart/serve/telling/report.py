@@ -13,7 +13,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from headstart.arrays import Floats
 
 _N_BUCKETS = 240  # of the history; when they are full, neighbours are joined and the width doubles
 _Z = 1.959963984540054
@@ -27,10 +28,10 @@ class _History:
     n_actions: int
     start: float = math.nan
     width: float = 0.1  # seconds
-    shown: NDArray[np.float64] = field(init=False)  # (buckets, K) decisions
-    chances: NDArray[np.float64] = field(init=False)  # (buckets, K) sums of the probabilities drawn with
-    outcomes: NDArray[np.float64] = field(init=False)  # (buckets, 2) sums, policy and hold-out
-    counts: NDArray[np.float64] = field(init=False)  # (buckets, 2) outcomes
+    shown: Floats = field(init=False)  # (buckets, K) decisions
+    chances: Floats = field(init=False)  # (buckets, K) sums of the probabilities drawn with
+    outcomes: Floats = field(init=False)  # (buckets, 2) sums, policy and hold-out
+    counts: Floats = field(init=False)  # (buckets, 2) outcomes
 
     def __post_init__(self) -> None:
         self.shown = np.zeros((_N_BUCKETS, self.n_actions))
@@ -62,7 +63,7 @@ class Report:
         self.decisions = 0
         self.outcomes = 0
 
-    def add_decision(self, time: float, action: int, probabilities: NDArray[np.float64]) -> None:
+    def add_decision(self, time: float, action: int, probabilities: Floats) -> None:
         """A decision and the chances it was drawn with."""
         bucket = self._history.bucket(time)
         self._history.shown[bucket, action] += 1.0
@@ -82,7 +83,7 @@ class Report:
         self._history.counts[bucket, who] += 1.0
         self.outcomes += 1
 
-    def means(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def means(self) -> tuple[Floats, Floats]:
         """The weighted mean outcome of each action and its standard error (of a ratio, linearised), (K,) each."""
         n, w, wy, ww, wwy, wwyy = self._sums
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -91,7 +92,7 @@ class Report:
             errors = np.sqrt(spread * n / (n - 1.0)) / w
         return np.where(n > 0, means, np.nan), np.where(n > 1, errors, np.nan)
 
-    def effective_sizes(self) -> NDArray[np.float64]:
+    def effective_sizes(self) -> Floats:
         """Kish's effective number of outcomes per action, (K,)."""
         _, w, _, ww, _, _ = self._sums
         return np.divide(w * w, ww, out=np.zeros_like(w), where=ww > 0)
@@ -167,7 +168,7 @@ def as_number(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def _numbers(values: NDArray[np.float64]) -> list[float | None]:
+def _numbers(values: Floats) -> list[float | None]:
     return [as_number(value) for value in values.tolist()]
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from headstart.arrays import Floats
 from headstart.checks import NO_CONTEXT, Available, check_context
 from headstart.errors import OptionError
 from headstart.estimates.summary import Summary
@@ -143,9 +143,9 @@ class Guarded:
         action: int = self.policy.play(context, available)
         return action
 
-    def probabilities(self, context: ArrayLike | None = None, available: Available = None) -> NDArray[np.float64]:
+    def probabilities(self, context: ArrayLike | None = None, available: Available = None) -> Floats:
         """The exact chance of each action in `play`."""
-        chances: NDArray[np.float64] = self.policy.probabilities(context, available)
+        chances: Floats = self.policy.probabilities(context, available)
         return chances
 
     def update(self, context: ArrayLike | None, action: int, outcome: float) -> None:

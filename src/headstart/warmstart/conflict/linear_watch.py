@@ -35,8 +35,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from headstart.arrays import Bools, Floats, Integers
 from headstart.checks import NO_CONTEXT, check_action, check_context, check_number, check_outcome
 from headstart.errors import OptionError
 from headstart.kernels import Entry, kernel
@@ -45,7 +46,6 @@ from headstart.kernels.tally import new_tally, update_tally
 from headstart.logs.log import Log
 from headstart.warmstart.conflict.watch import Conflict, read_conflict, read_conflicts
 
-Floats = NDArray[np.float64]
 _TOLERANCE = 1e-10  # the share of a column's squares that the columns before it must leave unexplained
 _ROUNDING = 1e-24  # residuals below it, in squared outcomes, are rounding: the log shows no noise
 
@@ -54,7 +54,7 @@ class LinWatchState(NamedTuple):
     counts: Floats  # (K,) users' outcomes, up to a conflict
     sums: Floats  # (K,)
     means: Floats  # (K,)
-    columns: NDArray[np.int64]  # (m - 1,) the columns of x in phi
+    columns: Integers  # (m - 1,) the columns of x in phi
     centers: Floats  # (m - 1,) their means in the log
     weights: Floats  # (m - 1,) one over their standard deviations
     origins: Floats  # (K,) what outcomes are counted from: the mean of the log's rows
@@ -67,7 +67,7 @@ class LinWatchState(NamedTuple):
     log_means: Floats  # (K,) what the log predicted for the users so far, on average
     log_sizes: Floats  # (K,) the log's rows; 0: not tested
     scratch: Floats  # (N_SCRATCH, p)
-    rounds: NDArray[np.int64]  # (1,) outcomes seen, of all actions
+    rounds: Integers  # (1,) outcomes seen, of all actions
     conflicts: Floats  # (K, 5) as WatchState's
     limit: float  # the log-evidence that is a conflict
 
@@ -195,7 +195,7 @@ def _fit(state: LinWatchState, action: int, phi: Floats, outcomes: Floats, effec
     state.factors[2 * action + 1, length, length] = math.sqrt(effect)  # d is independent of theta a priori
 
 
-def _choose_columns(contexts: Floats) -> tuple[NDArray[np.int64], Floats, Floats]:
+def _choose_columns(contexts: Floats) -> tuple[Integers, Floats, Floats]:
     """The columns that the constant and those before them do not determine, with their means and deviations.
 
     Constant ones go, and one category of each categorical column, whose 0/1 columns add up to 1.
@@ -208,7 +208,7 @@ def _choose_columns(contexts: Floats) -> tuple[NDArray[np.int64], Floats, Floats
     return columns, centers[columns], np.sqrt((apart[:, columns] ** 2).mean(axis=0))
 
 
-def _independent(gram: Floats) -> NDArray[np.int64]:
+def _independent(gram: Floats) -> Integers:
     """The columns behind a Gram matrix that are no linear combination of those before them."""
     scales = np.sqrt(np.diag(gram))
     scales[scales == 0.0] = np.inf
@@ -271,7 +271,7 @@ class LinConflictWatch:
         return read_conflicts(self._state)
 
     @property
-    def is_tested(self) -> NDArray[np.bool_]:
+    def is_tested(self) -> Bools:
         """Of which actions the log knows enough, (K,)."""
         return self._state.log_sizes > 0.0
 

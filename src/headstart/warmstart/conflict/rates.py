@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from headstart import kernels
+from headstart.arrays import Floats, Integers
 from headstart.checks import check_whole
 from headstart.errors import OptionError
 from headstart.estimates.summary import Summary
@@ -22,10 +22,10 @@ from headstart.warmstart.conflict.linear_watch import see as see_user
 from headstart.warmstart.conflict.watch import WatchState, new_watch, see
 from headstart.warmstart.warmstart import WarmStart
 
-Draw = Callable[[np.random.Generator, int], NDArray[np.float64]]
+Draw = Callable[[np.random.Generator, int], Floats]
 """(generator, n) -> n outcomes of one action."""
 
-DrawUsers = Callable[[np.random.Generator, int], tuple[NDArray[np.float64], NDArray[np.float64]]]
+DrawUsers = Callable[[np.random.Generator, int], tuple[Floats, Floats]]
 """(generator, n) -> contexts of n users, (n, d), and their outcomes under every action, (n, K)."""
 
 
@@ -34,7 +34,7 @@ class AlarmRate:
     """Runs of the test."""
 
     runs: int
-    alarms: NDArray[np.int64]  # (runs,) the users of the action at its alarm; 0: none
+    alarms: Integers  # (runs,) the users of the action at its alarm; 0: none
     users: int
 
     @property
@@ -134,7 +134,7 @@ def _walk(state: Any, outcomes: Any) -> Any:
     return 0
 
 
-def _summarise(outcomes: NDArray[np.float64], weights: NDArray[np.float64]) -> Summary:
+def _summarise(outcomes: Floats, weights: Floats) -> Summary:
     """As IPSWeighting.summary does, for one action."""
     n, shares = outcomes.size, weights / weights.sum()
     mean = shares @ outcomes

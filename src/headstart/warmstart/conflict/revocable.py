@@ -6,8 +6,9 @@ from copy import copy, deepcopy
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from headstart.arrays import Bools, Floats, Integers
 from headstart.checks import Available, check_action
 from headstart.errors import OptionError
 from headstart.kernels import (
@@ -25,12 +26,10 @@ from headstart.kernels import (
 from headstart.randomness import RNG, as_generator
 from headstart.warmstart.warmstart import WarmStart
 
-Mask = NDArray[np.bool_]
-
 
 class MaskedState(NamedTuple):
     evaluator: Any
-    is_withdrawn: Mask  # (K,)
+    is_withdrawn: Bools  # (K,)
 
 
 @implements(get_outcome, MaskedState)
@@ -56,7 +55,7 @@ class Masked:
 
     def __init__(self, evaluator: Any, n_actions: int) -> None:
         self.evaluator = evaluator
-        self.is_withdrawn: Mask = np.zeros(n_actions, dtype=np.bool_)
+        self.is_withdrawn: Bools = np.zeros(n_actions, dtype=np.bool_)
 
     @property
     def kernel_state(self) -> Any:
@@ -155,12 +154,12 @@ class Revocable:
         return self.policy.oracle
 
     @property
-    def is_withdrawn(self) -> Mask:
+    def is_withdrawn(self) -> Bools:
         """Whose log is withdrawn, (K,)."""
         return self._masked.is_withdrawn.copy()
 
     @property
-    def virtual_plays(self) -> NDArray[np.int64]:
+    def virtual_plays(self) -> Integers:
         """Virtual plays that still count, per action, (K,)."""
         return np.where(self._masked.is_withdrawn, 0, self.policy.virtual_plays)
 
@@ -174,7 +173,7 @@ class Revocable:
         """The warm start's choice."""
         return self.policy.play(context, available)
 
-    def probabilities(self, context: ArrayLike | None = None, available: Available = None) -> NDArray[np.float64]:
+    def probabilities(self, context: ArrayLike | None = None, available: Available = None) -> Floats:
         """The exact chance of each action in `play`."""
         return self.policy.probabilities(context, available)
 

@@ -20,15 +20,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats, Integers
 from headstart.checks import check_action, check_number, check_outcome
 from headstart.errors import OptionError
 from headstart.estimates.summary import Summary
 from headstart.kernels import Entry, kernel
 from headstart.kernels.moments import new_moments, update_moments
 
-Floats = NDArray[np.float64]
 _LEAST_SIZE = 2.0  # a log worth less knows no variance, and nothing worth a test
 
 
@@ -40,7 +39,7 @@ class WatchState(NamedTuple):
     log_means: Floats  # (K,)
     log_sizes: Floats  # (K,) 0: the log says nothing of the action
     log_variances: Floats  # (K,)
-    rounds: NDArray[np.int64]  # (1,) outcomes seen, of all actions
+    rounds: Integers  # (1,) outcomes seen, of all actions
     conflicts: Floats  # (K, 5) round, plays, users' mean, log-evidence, the log's mean at the alarm; 0 before
     effect: float  # g, the variance of the standardised conflict that is looked for
     limit: float  # the log-evidence that is a conflict

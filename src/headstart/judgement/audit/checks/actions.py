@@ -7,11 +7,9 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats
 from headstart.logs.sums import ActionSums
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

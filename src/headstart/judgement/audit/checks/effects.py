@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Bools, Floats
 from headstart.logs.log import Log
-
-Floats = NDArray[np.float64]
 
 _RIDGE = 1.0  # of standardised columns, as many rows' worth
 _FOLDS = 5
@@ -55,7 +53,7 @@ def robust_effect(log: Log, first: int, second: int, contexts: Floats | None = N
     return Effect(difference, _error_of(influence), influence)
 
 
-def cross_predict(contexts: Floats, outcomes: Floats, known: NDArray[np.bool_]) -> Floats:
+def cross_predict(contexts: Floats, outcomes: Floats, known: Bools) -> Floats:
     """What the contexts predict in every row, by ridge regression on the known rows of the other folds."""
     n, d = contexts.shape
     folds = np.arange(n) * 7919 % _FOLDS  # rows are sorted: deal them out evenly

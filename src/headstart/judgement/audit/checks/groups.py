@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats, Integers
 from headstart.logs.log import Log
 
 _MOST_LEAVES = 16
@@ -24,9 +24,9 @@ class Groups:
     """One half's rows, and the group each belongs to."""
 
     log: Log  # the half that is looked at
-    labels: NDArray[np.int64]  # (rows,) of that half
-    grown_rates: NDArray[np.float64]  # (groups, targets) shares in the half that the tree was grown on
-    grown_rows: NDArray[np.int64]  # (groups,) its rows there
+    labels: Integers  # (rows,) of that half
+    grown_rates: Floats  # (groups, targets) shares in the half that the tree was grown on
+    grown_rows: Integers  # (groups,) its rows there
     tree: Any  # None where there are no contexts: everybody is one group
 
     @property

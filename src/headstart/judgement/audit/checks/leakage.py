@@ -9,11 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats, Integers
 from headstart.logs.log import Log
-
-Floats = NDArray[np.float64]
 
 LEAK_R2, LEAK_AUC = 0.8, 0.95
 SUSPECT_R2, SUSPECT_AUC, SUSPECT_TIMES = 0.4, 0.85, 4.0
@@ -69,7 +67,7 @@ def find_leaks(log: Log) -> LeakageFinding:
     return LeakageFinding(tuple(found), int(kept.sum()))
 
 
-def _ranks_within(actions: NDArray[np.int64], outcomes: Floats) -> Floats:
+def _ranks_within(actions: Integers, outcomes: Floats) -> Floats:
     ranks = np.empty(outcomes.size)
     for a in np.unique(actions):
         mine = actions == a
@@ -78,7 +76,7 @@ def _ranks_within(actions: NDArray[np.int64], outcomes: Floats) -> Floats:
     return ranks
 
 
-def _bin(column: Floats) -> NDArray[np.int64]:
+def _bin(column: Floats) -> Integers:
     values = np.unique(column)
     if values.size > _BINS:
         values = np.unique(np.quantile(column, np.arange(1, _BINS) / _BINS))
@@ -86,7 +84,7 @@ def _bin(column: Floats) -> NDArray[np.int64]:
     return np.searchsorted(values, column)
 
 
-def _r2(actions: NDArray[np.int64], target: Floats, bins: NDArray[np.int64], n_actions: int) -> float:
+def _r2(actions: Integers, target: Floats, bins: Integers, n_actions: int) -> float:
     n_bins = int(bins.max()) + 1
     within, groups = _squares_left(actions, target, n_actions)
     left, cells = _squares_left(actions * n_bins + bins, target, n_actions * n_bins)
@@ -95,13 +93,13 @@ def _r2(actions: NDArray[np.int64], target: Floats, bins: NDArray[np.int64], n_a
     return max(0.0, 1.0 - (left / (target.size - cells)) / (within / (target.size - groups)))
 
 
-def _squares_left(cells: NDArray[np.int64], target: Floats, n_cells: int) -> tuple[float, int]:
+def _squares_left(cells: Integers, target: Floats, n_cells: int) -> tuple[float, int]:
     counts = np.bincount(cells, minlength=n_cells)
     means = np.bincount(cells, target, n_cells) / np.maximum(counts, 1)
     return float(np.sum((target - means[cells]) ** 2)), int((counts > 0).sum())
 
 
-def _auc(actions: NDArray[np.int64], outcomes: Floats, bins: NDArray[np.int64], n_actions: int) -> float:
+def _auc(actions: Integers, outcomes: Floats, bins: Integers, n_actions: int) -> float:
     """Mean over actions, by their rows, of P(column of a success > column of a failure), ties by half."""
     n_bins = int(bins.max()) + 1
     cells = actions * n_bins + bins

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Integers
 from headstart.judgement.audit.checks.groups import grow_groups
 from headstart.logs.log import Log
 from headstart.logs.sums import ActionSums
@@ -44,9 +44,7 @@ class OverlapFinding:
     n_looked: int  # rows of the half of the sample that zones were tested on
 
 
-def describe_overlap(
-    counts: NDArray[np.int64], sums: ActionSums, grown: Log, looked: Log, level: float
-) -> OverlapFinding:
+def describe_overlap(counts: Integers, sums: ActionSums, grown: Log, looked: Log, level: float) -> OverlapFinding:
     """Histograms from counts, and per action (the 30 most shown) the zone of users who never see it.
 
     A zone is made of the groups of one half of the rows that show the action at a rate below 0.01 and below a fifth

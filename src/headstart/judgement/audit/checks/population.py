@@ -8,15 +8,13 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats
 from headstart.errors import ContextError
 from headstart.estimates.population import as_population, population_weights
 from headstart.estimates.propensity import estimate_propensities
 from headstart.logs.log import Log
 from headstart.logs.sums import sum_actions
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats, Integers
 from headstart.judgement.audit.checks.groups import Groups
 from headstart.judgement.audit.checks.overlap import OverlapFinding
 from headstart.logs.log import Log
 from headstart.logs.sums import ActionSums
-
-Floats = NDArray[np.float64]
 
 ALPHA = 1e-3  # of a false alarm, over all actions together
 MATERIAL = 0.05  # a ratio this far from 1 matters; less is rounding, however sure
@@ -175,7 +173,7 @@ def _chi_square(sums: ActionSums, n: float, off: Floats) -> tuple[float, int, fl
     return statistic, degrees, float(chdtrc(degrees, statistic)) if degrees else 1.0
 
 
-def _of_counts(matrix: Floats, observed: NDArray[np.int64]) -> tuple[float, int, float]:
+def _of_counts(matrix: Floats, observed: Integers) -> tuple[float, int, float]:
     """Observed against expected counts, each row a multinomial draw with its own chances."""
     from scipy.special import chdtrc
 
@@ -218,7 +216,7 @@ def _between_groups(groups: Groups, never: Floats) -> tuple[float, float]:
     return spread, min(1.0, float(is_judged.sum() * _p_values(off, noise).min()))
 
 
-def _nearest_actions(groups: Groups) -> NDArray[np.int64]:
+def _nearest_actions(groups: Groups) -> Integers:
     """For each action's rows, the action whose rates by group the logged propensities go with; clearly, or its own.
 
     By correlation, so that a factor does not matter.
@@ -243,7 +241,7 @@ def _nearest_actions(groups: Groups) -> NDArray[np.int64]:
     return nearest
 
 
-def _diagnose(ratios: Floats, variances: Floats, rows: Floats, nearest: NDArray[np.int64]) -> tuple[str, float]:
+def _diagnose(ratios: Floats, variances: Floats, rows: Floats, nearest: Integers) -> tuple[str, float]:
     """What a fault that was found points to: the plainest that explains it."""
     strangers = float(rows[nearest != np.arange(rows.size)].sum() / rows.sum())
     if strangers >= _MANY_STRANGERS:

@@ -10,12 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats
 from headstart.judgement.audit.checks.effects import cross_predict, robust_effect, weighted_effect
 from headstart.logs.log import Log
-
-Floats = NDArray[np.float64]
 
 _SURE = 3.29  # standard errors: one false alarm in a thousand
 _MATERIAL = 0.25  # of the lead: what is left of bias and smaller matters little

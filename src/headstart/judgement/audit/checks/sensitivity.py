@@ -13,12 +13,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats, Integers
 from headstart.judgement.audit.checks.actions import ActionsFinding
 from headstart.logs.log import Log
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -151,7 +149,7 @@ def _owners(log: Log) -> list[tuple[str, int]]:
     return [(name, len(encoding.categories.get(name, (None,)))) for name in encoding.columns]
 
 
-def _action_slope(gram: Floats, moments: Floats, kept: NDArray[np.int64]) -> float:
+def _action_slope(gram: Floats, moments: Floats, kept: Integers) -> float:
     # Categories of one column sum to 1, so the matrix may be singular: the slope of the action is still unique.
     return float((np.linalg.pinv(gram[np.ix_(kept, kept)], rcond=1e-10, hermitian=True) @ moments[kept])[0])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from headstart.arrays import Floats, Integers
 from headstart.checks import check_n_actions
 from headstart.errors import ActionError, LogError
 from headstart.logs.encoding import Encoding, encode_columns, is_missing
-from headstart.logs.sums import ActionSums, ContextSums, count_propensities, sum_actions, sum_contexts
+from headstart.logs.sums import EVERY, ActionSums, ContextSums, count_propensities, sum_actions, sum_contexts
 from headstart.randomness import RNG, as_generator
 
 _SUM_TOLERANCE = 1e-6  # of a propensity row around 1: what rounding to six digits leaves
@@ -197,8 +197,17 @@ class Log:
             return self
         return self.take(np.sort(as_generator(rng).choice(len(self), n_rows, replace=False)))
 
-    def action_sums(self) -> ActionSums:
-        """Sums of outcomes and weights per action."""
+    @property
+    def outcome_range(self) -> tuple[float, float]:
+        """The smallest and the largest outcome."""
+        return float(self._outcomes.min()), float(self._outcomes.max())
+
+    def batches(self, n_rows: int = 1 << 16) -> Iterator[Log]:
+        """All rows, as Logs; in one piece, since they are in memory already, whatever `n_rows` a table would take."""
+        yield self
+
+    def action_sums(self, only: Sequence[str] = EVERY) -> ActionSums:
+        """Sums of outcomes and weights per action; all of them, also when a table would be asked for `only` some."""
         return sum_actions(self._actions, self._outcomes, self._propensities, self.n_actions)
 
     def context_sums(self) -> ContextSums:

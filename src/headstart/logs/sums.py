@@ -7,7 +7,7 @@ the rows are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -30,6 +30,9 @@ class ActionSums:
     lowest: Floats  # smallest outcome
     highest: Floats  # largest outcome
     rarest: Floats  # smallest propensity
+
+
+EVERY = tuple(field.name for field in fields(ActionSums))
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,10 @@ from numpy.typing import NDArray
 
 from headstart.arrays import Floats, Integers
 from headstart.errors import LogError
-from headstart.logs.sums import ActionSums, ContextSums
+from headstart.logs.sums import EVERY, ActionSums, ContextSums
 
 WEIGHTED = ("w", "wy", "wyy", "ww", "wwy", "wwyy", "rarest")
 EXTREMES = ("lowest", "highest", "rarest")
-EVERY = ("n", "y", "yy", "w", "wy", "wyy", "ww", "wwy", "wwyy", "lowest", "highest", "rarest")
 
 
 def sum_actions(table: Any, n_actions: int, fields: Sequence[str] = EVERY) -> ActionSums:

@@ -13,7 +13,7 @@ from headstart.checks import check_whole
 from headstart.errors import ActionError, LogError, OptionError
 from headstart.logs.encoding import Encoding
 from headstart.logs.log import Log
-from headstart.logs.sums import ActionSums, ContextSums
+from headstart.logs.sums import EVERY, ActionSums, ContextSums
 from headstart.logs.tables import statistics
 from headstart.logs.tables.batches import read_batches
 from headstart.logs.tables.categories import MAX_GROUPS, OutcomeCounts, count_outcomes, nearest_pivot
@@ -124,12 +124,12 @@ class LogTable:
             self._range = float(low), float(high)
         return self._range
 
-    def action_sums(self, only: Sequence[str] = statistics.EVERY) -> ActionSums:
+    def action_sums(self, only: Sequence[str] = EVERY) -> ActionSums:
         """Sums of outcomes and weights per action. One query, asked once; `only` these fields, the others NaN."""
         if self._sums is not None:
             return self._sums
         sums = statistics.sum_actions(self._table, self.n_actions, only)
-        if set(only) >= set(statistics.EVERY):
+        if set(only) >= set(EVERY):
             self._sums, self._length = sums, int(sums.n.sum())
         return sums
 

@@ -1,0 +1,11 @@
+"""AnyLog: a log wherever its rows are. What both kinds answer (sums, counts, samples) is asked for alike."""
+
+from __future__ import annotations
+
+from typing import TypeAlias, TypeVar
+
+from headstart.logs.log import Log
+from headstart.logs.tables.table import LogTable
+
+AnyLog: TypeAlias = Log | LogTable
+SameLog = TypeVar("SameLog", Log, LogTable)  # a function that gives back the kind of log it was given

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import headstart as hs
-from headstart.errors import ContextError
+from headstart.errors import ContextError, OptionError
 
 FRAME = pd.DataFrame(
     {
@@ -115,3 +115,67 @@ def test_a_log_without_contexts_encodes_nobody():
     assert log.context({}).shape == (0,)
     with pytest.raises(ContextError, match="unknown context column 'age'"):
         log.context({"age": 3})
+
+
+def test_a_choice_of_columns_is_by_name_by_encoded_name_or_by_index():
+    encoding = hs.Log([0, 1, 0], [0.0] * 3, FRAME).encoding
+    assert encoding.owners == ("age", "kind", "kind", "is_member", "is_member", "size", "size")
+    assert encoding.columns_of(["size", "age"]).tolist() == [5, 6, 0]
+    assert encoding.columns_of(["kind=old", 0, np.int64(6)]).tolist() == [2, 0, 6]
+    assert encoding.columns_of([]).tolist() == []
+
+
+def test_a_column_owns_its_categories_and_no_column_that_is_called_alike():
+    """The columns are `x`, three numbers, and `x=1`, two categories: a prefix would take them for one."""
+    log = hs.Log([0, 1, 0], [0.0] * 3, {"x": [1.0, 2.0, 3.0], "x=1": ["a", "b", "a"]})
+    assert log.context_names == ("x", "x=1=a", "x=1=b")
+    assert log.encoding.columns_of(["x"]).tolist() == [0]
+    assert log.encoding.columns_of(["x=1"]).tolist() == [1, 2]
+    policy = hs.start(log, decide_on=["x"], rng=0)
+    assert "of 1 column:" in policy.explanation
+
+
+@pytest.mark.parametrize(
+    ("chosen", "text"),
+    [
+        (["weight"], "decide_on names 'weight', which is not a column of the log: age, kind, is_member, size"),
+        ("age", r"decide_on must be a list of columns, got 'age': write \['age'\]"),
+        ([7], r"decide_on must name columns 0\.\.6, got 7"),
+        ([True], r"decide_on must name columns 0\.\.6, got True"),
+    ],
+)
+def test_a_choice_of_columns_that_are_not_there_says_which_are(chosen: Any, text: str):
+    with pytest.raises(OptionError, match=text):
+        hs.Log([0, 1, 0], [0.0] * 3, FRAME).encoding.columns_of(chosen)
+
+
+def test_a_category_takes_its_whole_column_out_of_the_log():
+    log = hs.Log([0, 1, 0], [0.0] * 3, FRAME, propensities=[0.5, 0.5, 0.5])
+    for names in (["kind"], ["kind=old"]):
+        rest = log.without(names)
+        assert rest.context_names == ("age", "is_member=False", "is_member=True", "size=L", "size=S")
+        np.testing.assert_array_equal(rest.contexts, np.delete(ROWS, [1, 2], axis=1))
+        np.testing.assert_array_equal(rest.propensities, log.propensities)
+    assert log.without([]) is log
+    assert log.n_features == 7
+
+
+def test_every_door_reads_a_choice_of_columns_alike():
+    """A categorical column, named, is all its categories: in start, WarmStart and compare, and in their errors."""
+    rng = np.random.default_rng(0)
+    n = 60
+    contexts = {"age": rng.normal(size=n), "device": np.array(["phone", "desk", "tablet"])[rng.integers(0, 3, n)]}
+    log = hs.Log(rng.integers(0, 2, n), rng.random(n), contexts, propensities=np.full(n, 0.5))
+    warm = hs.WarmStart(hs.LinUCB(2, 3), hs.LinearModel(log), decide_on=["device"], rng=0)
+    assert warm.decided(np.arange(4.0)).tolist() == [1.0, 2.0, 3.0]
+    assert hs.start(log, decide_on=["device"], rng=0).n_features == 4
+    hs.compare(log, ["linucb + linear model"], shuffles=2, decide_on=["device"])
+    for call in (
+        lambda: hs.WarmStart(hs.UCB(2), hs.LinearModel(log), decide_on=["shoe"]),
+        lambda: hs.start(log, decide_on=["shoe"]),
+        lambda: hs.compare(log, decide_on=["shoe"]),
+    ):
+        with pytest.raises(
+            OptionError, match="decide_on names 'shoe', which is not a column of the log: age, device"
+        ):
+            call()

@@ -217,7 +217,7 @@ def test_decide_on_shows_the_oracle_only_these_columns_in_this_order(columns: li
 @pytest.mark.parametrize(
     ("decide_on", "text"),
     [
-        (["c"], r"decide_on names 'c', which is not a column of the log: \['a', 'b'\]"),
+        (["c"], r"decide_on names 'c', which is not a column of the log: a, b"),
         ([2], r"decide_on must name columns 0\.\.1, got 2"),
         ([-1], r"decide_on must name columns 0\.\.1, got -1"),
     ],

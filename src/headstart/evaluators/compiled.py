@@ -18,6 +18,7 @@ from headstart.arrays import Floats
 from headstart.checks import NO_CONTEXT, check_action, check_context
 from headstart.errors import LogError
 from headstart.kernels import Entry, get_outcome, get_variance, implements, is_exhausted
+from headstart.logs.encoding import Encoding
 from headstart.logs.log import Log
 
 _CONTEXT_ROWS = 10_000  # of a table: as many virtual users as will ever differ
@@ -46,20 +47,25 @@ class CompiledEvaluator:
         self._log = log
         if isinstance(log, Log):
             self.outcome_range = float(log.outcomes.min()), float(log.outcomes.max())
-            self._take(log.n_actions, log.contexts, log.context_names, state)
+            self._take(log.n_actions, log.contexts, log.encoding, state)
         else:
             self.n_features = log.n_features
-            self._take(log.n_actions, None, log.context_names, state)
+            self._take(log.n_actions, None, log.encoding, state)
 
-    def _take(self, n_actions: int, contexts: Floats | None, context_names: tuple[str, ...], state: Any) -> None:
+    def _take(self, n_actions: int, contexts: Floats | None, encoding: Encoding, state: Any) -> None:
         self.n_actions = n_actions
         if contexts is not None:
             self.contexts = contexts
             self.n_features = contexts.shape[1]
-        self.context_names = context_names
+        self.encoding = encoding
         self._state = state
         self._get_outcome = Entry(_get_outcome, allocates=False)
         self._is_exhausted = Entry(_is_exhausted, allocates=False)
+
+    @property
+    def context_names(self) -> tuple[str, ...]:
+        """The names of the log's encoded columns."""
+        return self.encoding.names
 
     @cached_property
     def contexts(self) -> Floats:

@@ -27,6 +27,7 @@ from headstart.kernels.ridge import (
     padded,
     whiten,
 )
+from headstart.logs.encoding import Encoding
 from headstart.logs.log import Log
 
 _CHUNK = 1 << 16  # rows whose phi is held at once
@@ -127,7 +128,8 @@ class LinearModel(CompiledEvaluator):
             if array.shape != shape or not np.isfinite(array).all():
                 raise OptionError(f"{name} must be finite, of shape {shape}, got shape {array.shape}")
         model._build(features, gram_array, moment_array, ridge)
-        model._take(features.n_actions, np.empty((0, features.n_features)), (), model._state)
+        encoding = Encoding.of_numbers(f"x{j}" for j in range(features.n_features))
+        model._take(features.n_actions, np.empty((0, features.n_features)), encoding, model._state)
         return model
 
     def _build(self, features: Features, grams: Any, moments: Any, ridge: float) -> None:

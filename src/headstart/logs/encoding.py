@@ -2,42 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+import operator
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from headstart.arrays import Floats
+from headstart.arrays import Floats, Integers
 from headstart.checks import check_context
-from headstart.errors import ContextError, LogError
+from headstart.errors import ContextError, LogError, OptionError
 
 
 @dataclass(frozen=True)
 class Encoding:
     """Which columns there are, and the categories of those that are not numbers.
 
-    A categorical column becomes one 0/1 column per category, `column=category`. A category never seen in
-    the log is an error for one user: guessing would be silent.
+    A categorical column becomes one 0/1 column per category, `column=category`, and owns them: whoever names it
+    means them all. A category never seen in the log is an error for one user: guessing would be silent.
     """
 
     columns: tuple[str, ...]
     categories: Mapping[str, tuple[Hashable, ...]]
 
-    @property
+    @classmethod
+    def of_numbers(cls, names: Iterable[str]) -> Encoding:
+        """The encoding of columns that are numbers, and so stay what they are."""
+        return cls(tuple(names), {})
+
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The names of the encoded columns."""
         return tuple(
-            name
+            f"{column}={category}" if column in self.categories else column
             for column in self.columns
-            for name in (
-                [f"{column}={category}" for category in self.categories[column]]
-                if column in self.categories
-                else [column]
-            )
+            for category in self.categories.get(column, (None,))
         )
+
+    @cached_property
+    def owners(self) -> tuple[str, ...]:
+        """The column that each encoded one belongs to, in the order of `names`."""
+        return tuple(column for column in self.columns for _ in self.categories.get(column, (None,)))
+
+    def columns_of(self, decide_on: Sequence[str | int]) -> Integers:
+        """The indices of the encoded columns that a choice of columns means, in its order.
+
+        A choice is a list of names of columns (a categorical one means all its categories), names of encoded
+        columns, and indices of encoded columns. A name that is both is the column's.
+        """
+        if isinstance(decide_on, str):
+            raise OptionError(f"decide_on must be a list of columns, got {decide_on!r}: write [{decide_on!r}]")
+        return np.array([j for column in decide_on for j in self._find(column)], dtype=np.int64)
+
+    def _find(self, column: str | int) -> list[int]:
+        if isinstance(column, str):
+            found = self._named(column)
+            if not found:
+                known = ", ".join(self.columns)
+                raise OptionError(f"decide_on names {column!r}, which is not a column of the log: {known}")
+            return found
+        if isinstance(column, bool) or not 0 <= operator.index(column) < len(self.names):
+            raise OptionError(f"decide_on must name columns 0..{len(self.names) - 1}, got {column!r}")
+        return [operator.index(column)]
+
+    def _named(self, column: str) -> list[int]:
+        names = self.owners if column in self.owners else self.names
+        return [j for j, name in enumerate(names) if name == column]
+
+    def without(self, names: Collection[str]) -> Encoding:
+        """The encoding without the columns of these names; an encoded one takes its whole column with it."""
+        gone = self._owners_of(names)
+        return Encoding(
+            tuple(column for column in self.columns if column not in gone),
+            {column: known for column, known in self.categories.items() if column not in gone},
+        )
+
+    def kept_without(self, names: Collection[str]) -> Integers:
+        """The indices of the encoded columns that `without(names)` leaves."""
+        gone = self._owners_of(names)
+        return np.array([j for j, owner in enumerate(self.owners) if owner not in gone], dtype=np.int64)
+
+    def _owners_of(self, names: Collection[str]) -> set[str]:
+        return {self.owners[j] for name in names for j in self._named(name)}
 
     def encode(self, user: Mapping[str, Any] | ArrayLike) -> Floats:
         """One user as a vector; a mapping by column names, or numbers already in order."""
@@ -67,7 +116,7 @@ class Encoding:
 def encode_columns(contexts: Any, context_names: Sequence[str] | None, n_rows: int) -> tuple[Encoding, Floats]:
     """The encoding that a log's contexts call for, and the encoded matrix (n, d)."""
     if contexts is None:
-        return Encoding((), {}), np.empty((n_rows, 0))
+        return Encoding.of_numbers(()), np.empty((n_rows, 0))
     if isinstance(contexts, Mapping) or hasattr(contexts, "columns"):  # a mapping, a pandas or polars frame
         given = list(getattr(contexts, "columns", contexts))
         _check_differ([str(name) for name in given])
@@ -83,7 +132,7 @@ def encode_columns(contexts: Any, context_names: Sequence[str] | None, n_rows: i
             raise LogError(f"context_names has {len(names)} names for {matrix.shape[1]} columns")
         _check_differ(names)
         if matrix.dtype.kind in "fiu":
-            return _checked(Encoding(names, {}), matrix.astype(np.float64), n_rows)
+            return _checked(Encoding.of_numbers(names), matrix.astype(np.float64), n_rows)
         columns = {name: matrix[:, j] for j, name in enumerate(names)}
     parts: list[Floats] = []
     categories: dict[str, tuple[Hashable, ...]] = {}

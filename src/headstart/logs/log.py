@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -189,6 +189,17 @@ class Log:
         for name in ("_propensities", "_propensity_matrix"):
             whole = getattr(self, name)
             setattr(twin, name, None if whole is None else _read_only(whole[chosen]))
+        return twin
+
+    def without(self, names: Collection[str]) -> Log:
+        """The log without the context columns of these names; an encoded one takes its whole column with it."""
+        kept = self._encoding.kept_without(names)
+        if kept.size == self.n_features:
+            return self
+        twin = object.__new__(Log)
+        twin.__dict__.update(self.__dict__)
+        twin._encoding = self._encoding.without(names)
+        twin._contexts = _read_only(self._contexts[:, kept])
         return twin
 
     def sample(self, n_rows: int, rng: RNG = 0) -> Log:

@@ -13,6 +13,7 @@ from headstart.arrays import Floats, Integers
 from headstart.checks import Available, check_context
 from headstart.errors import ContextError, OptionError
 from headstart.kernels import Entry, draw_context, record_context
+from headstart.logs.encoding import Encoding
 from headstart.parts import Evaluator, Oracle
 from headstart.randomness import RNG, as_generator
 from headstart.warmstart.contexts import LogContexts, Population
@@ -69,7 +70,8 @@ class WarmStart:
         self.oracle, self.evaluator, self.schedule = oracle, evaluator, schedule
         self.n_actions = oracle.n_actions
         self._source, n_features = _as_source(contexts, oracle, evaluator, rng)
-        self._columns = _as_columns(decide_on, evaluator, n_features)
+        everything = range(n_features)
+        self._columns = _encoding_of(evaluator, n_features).columns_of(everything if decide_on is None else decide_on)
         needed = getattr(oracle, "n_features", None)
         if needed == 0:  # context-free: there is nothing to hand over
             self._columns = self._columns[:0]
@@ -276,18 +278,9 @@ def _count_columns(evaluator: Any) -> int | None:
     return None if logged is None else int(logged.shape[1])
 
 
-def _as_columns(decide_on: Sequence[str | int] | None, evaluator: Any, n_features: int) -> Integers:
-    if decide_on is None:
-        return np.arange(n_features, dtype=np.int64)
-    names = list(getattr(evaluator, "context_names", ()))
-    columns = []
-    for column in decide_on:
-        if isinstance(column, str):
-            if column not in names:
-                raise OptionError(f"decide_on names {column!r}, which is not a column of the log: {names}")
-            columns.append(names.index(column))
-        elif 0 <= column < n_features:
-            columns.append(int(column))
-        else:
-            raise OptionError(f"decide_on must name columns 0..{n_features - 1}, got {column}")
-    return np.array(columns, dtype=np.int64)
+def _encoding_of(evaluator: Any, n_features: int) -> Encoding:
+    """How the log's columns are called; a part that does not say has columns without names."""
+    told: Encoding | None = getattr(evaluator, "encoding", None)
+    if told is not None:
+        return told
+    return Encoding.of_numbers(getattr(evaluator, "context_names", None) or [f"x{j}" for j in range(n_features)])

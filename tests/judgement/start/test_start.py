@@ -9,7 +9,6 @@ import pytest
 import headstart as hs
 from headstart.errors import ContextError, OptionError
 from headstart.judgement.audit.trust import Trust
-from headstart.judgement.start.by_context import as_columns
 from headstart.judgement.start.look import estimate_chances, find_confounding, find_fault
 from headstart.judgement.start.start import start
 from headstart.judgement.start.started import Started
@@ -115,8 +114,8 @@ def test_names_and_frames():
     log = hs.Log(rng.integers(0, 2, 60), rng.random(60), frame)
     policy = start(log, population=frame.iloc[:10], rng=0)
     assert "users to come" in policy.explanation
-    np.testing.assert_array_equal(as_columns(["sex"], log), [1, 2])
-    np.testing.assert_array_equal(as_columns(["age", 2], log), [0, 2])
+    np.testing.assert_array_equal(log.encoding.columns_of(["sex"]), [1, 2])
+    np.testing.assert_array_equal(log.encoding.columns_of(["age", 2]), [0, 2])
 
 
 def test_a_table_is_a_log(tmp_path):

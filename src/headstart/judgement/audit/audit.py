@@ -25,7 +25,7 @@ from headstart.judgement.audit.checks.sensitivity import SensitivityFinding, fin
 from headstart.judgement.audit.checks.value import ValueFinding, find_value
 from headstart.judgement.audit.estimating import with_estimates
 from headstart.judgement.audit.plain import as_plain
-from headstart.judgement.audit.rows import sample_rows, without_columns
+from headstart.judgement.audit.rows import sample_rows
 from headstart.judgement.audit.verdict import Verdict, judge
 
 STEPS = 9  # calls of `progress`
@@ -123,7 +123,7 @@ def audit(
         names = tuple(log.action_names)
         leakage = find_leaks(sample)
         leaked = [column.name for column in leakage.of_kind("leak")]
-        whole, sample = sample, without_columns(sample, leaked)  # what is judged after the fact judges nothing
+        whole, sample = sample, sample.without(leaked)  # what is judged after the fact judges nothing
         grown, looked = split_halves(sample, seed)
         groups = grow_groups(grown, looked)
         actions = describe_actions(sums, names, level)

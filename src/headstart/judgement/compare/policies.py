@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from headstart.arrays import Integers
 from headstart.errors import OptionError
 from headstart.estimates.features import FeatureTable
 from headstart.evaluators import DoublyRobust, HistoricalAverage, IPSWeighting, LinearModel, NoLog
@@ -55,8 +56,8 @@ def default_policies(log: Log, decide_on: Sequence[str | int] | None = None) -> 
     free = (*reference_policies(log).values(), _warm(thompson, ips), _warm(thompson, robust))
     free += (ucb, _warm(ucb, ips), _warm(ucb, robust))
     policies = dict(zip(CONTEXT_FREE, free, strict=True))
-    columns = _columns(log, decide_on)
-    if columns:
+    columns = log.encoding.columns_of(range(log.n_features) if decide_on is None else decide_on)
+    if columns.size:
         cold, warm = (_linear(log, columns, is_warm=is_warm) for is_warm in (False, True))
         policies.update(zip(CONTEXTUAL, (cold, warm), strict=True))
     return policies
@@ -81,27 +82,17 @@ def _warm(oracle: MakePolicy, evaluator: MakePolicy) -> MakePolicy:
     return lambda part, rng: WarmStart(oracle(part, rng), evaluator(part, rng), rng=rng)
 
 
-def _columns(log: Log, decide_on: Sequence[str | int] | None) -> list[int]:
-    if decide_on is None:
-        return list(range(log.n_features))
-    names = list(log.context_names)
-    for column in decide_on:
-        if column not in (names if isinstance(column, str) else range(log.n_features)):
-            raise OptionError(f"decide_on names {column!r}, which is not a column of the log: {', '.join(names)}")
-    return [names.index(column) if isinstance(column, str) else int(column) for column in decide_on]
-
-
-def _linear(log: Log, columns: Sequence[int], *, is_warm: bool) -> MakePolicy:
+def _linear(log: Log, columns: Integers, *, is_warm: bool) -> MakePolicy:
     spread = log.contexts.std(axis=0)
     weights = 1.0 / np.where(spread > 0.0, spread, 1.0)
     scale = float(log.outcomes.std()) or 1.0
-    seen = _scaled(log.n_actions, weights[list(columns)])
+    seen = _scaled(log.n_actions, weights[columns])
     whole = _scaled(log.n_actions, weights)
 
     def make(part: Log, rng: np.random.Generator) -> Any:
         oracle = LinUCB(part.n_actions, len(columns), beta=scale, features=seen)
         evaluator = LinearModel(part, features=whole) if is_warm else NoLog()
-        return WarmStart(oracle, evaluator, contexts=part.contexts, decide_on=columns, rng=rng)
+        return WarmStart(oracle, evaluator, contexts=part.contexts, decide_on=columns.tolist(), rng=rng)
 
     return make
 

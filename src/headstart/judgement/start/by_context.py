@@ -43,7 +43,9 @@ def choose(
 ) -> tuple[Any, View | None, list[str]]:
     """The oracle, how it sees a user (None: it does not look), and the reasons in words."""
     log = looked.log
-    columns = as_columns(decide_on, log)
+    columns = log.encoding.columns_of(decide_on)
+    if not columns.size or np.unique(columns).size < columns.size:  # to start without contexts is decide_on=None
+        raise OptionError(f"decide_on must name at least one column, and each once, got {list(decide_on)}")
     seen = log.contexts[:, columns]
     centres, scales = seen.mean(axis=0), seen.std(axis=0)
     moves = scales > 1e-9 * np.maximum(np.abs(centres), 1e-300)
@@ -66,27 +68,6 @@ def choose(
             return _start_forest(log, columns, rng), view, [f"decisions are by a forest: {why}"]
     oracle = LinKnowledgeGradient(fitted.models, fitted.interactions, horizon=horizon, rng=rng)
     return oracle, View(1.0, columns[moves], centres[moves], scales[moves]), [describe_linear(fitted)]
-
-
-def as_columns(decide_on: Sequence[str | int], log: Log) -> Integers:
-    """Column indices, from names of encoded columns, names of the log's own columns, or indices."""
-    names = list(log.context_names)
-    if isinstance(decide_on, str):
-        raise OptionError(f"decide_on must be a list of columns, got {decide_on!r}: write [{decide_on!r}]")
-    columns: list[int] = []
-    for column in decide_on:
-        if isinstance(column, str):
-            found = [j for j, name in enumerate(names) if name == column or name.startswith(f"{column}=")]
-            if not found:
-                raise OptionError(f"decide_on names {column!r}, which is not a column of the log: {names}")
-            columns += found
-        elif not isinstance(column, bool) and 0 <= column < log.n_features:
-            columns.append(int(column))
-        else:
-            raise OptionError(f"decide_on must name columns 0..{log.n_features - 1}, got {column!r}")
-    if not columns or len(set(columns)) != len(columns):
-        raise OptionError(f"decide_on must name at least one column, and each once, got {list(decide_on)}")
-    return np.array(columns, dtype=np.int64)
 
 
 def _weights(log: Log) -> Floats:

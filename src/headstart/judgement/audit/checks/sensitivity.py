@@ -134,19 +134,12 @@ def _benchmarks(log: Log, best: int, second: int) -> tuple[float, tuple[Benchmar
     design = np.column_stack([is_best - is_best.mean(), x])
     gram, moments = design.T @ design, design.T @ (y - y.mean())
     whole = _action_slope(gram, moments, np.arange(design.shape[1]))
-    owners = np.array([0] + [j for j, column in enumerate(_owners(log), 1) for _ in range(column[1])])
     benchmarks = []
-    for j, (name, _) in enumerate(_owners(log), 1):
-        without = _action_slope(gram, moments, np.flatnonzero(owners != j))
+    for name in log.encoding.columns:
+        without = _action_slope(gram, moments, np.append(0, 1 + log.encoding.kept_without([name])))
         benchmarks.append(Benchmark(name, without - whole))
     benchmarks.sort(key=lambda benchmark: -abs(benchmark.bias))
     return _robustness(gram, moments, float(np.sum((y - y.mean()) ** 2)), int(kept.sum())), tuple(benchmarks)
-
-
-def _owners(log: Log) -> list[tuple[str, int]]:
-    """The log's own columns, and how many encoded ones each became."""
-    encoding = log.encoding
-    return [(name, len(encoding.categories.get(name, (None,)))) for name in encoding.columns]
 
 
 def _action_slope(gram: Floats, moments: Floats, kept: Integers) -> float:

@@ -1,4 +1,4 @@
-"""The cache of compiled code: a changed source is another folder."""
+"""Compiling: entry points, and where machine code is kept."""
 
 from __future__ import annotations
 
@@ -9,53 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pytest
 
 from headstart.kernels import compile as compiling
-from headstart.kernels import compiled, entry, states_in
-
-
-@pytest.fixture
-def fresh_caches():
-    """The digests are remembered for the life of the process; a test that edits files forgets them."""
-
-    def forget() -> None:
-        compiling._cache_folder.cache_clear()
-        compiling._source_digest.cache_clear()
-
-    forget()
-    yield forget
-    forget()
-
-
-def test_a_changed_source_gives_another_folder(tmp_path: Path, fresh_caches):
-    source = tmp_path / "oracle.py"
-    source.write_text("x = 1\n")
-    before = compiling._cache_folder(frozenset([str(source)]), "")
-    fresh_caches()
-    assert compiling._cache_folder(frozenset([str(source)]), "") == before
-    fresh_caches()
-    source.write_text("x = 2\n")
-    assert compiling._cache_folder(frozenset([str(source)]), "") != before
-    assert before.is_dir()
-
-
-def test_another_file_gives_another_folder(tmp_path: Path, fresh_caches):
-    one, two = tmp_path / "one.py", tmp_path / "two.py"
-    one.write_text("x = 1\n")
-    two.write_text("x = 2\n")
-    folders = {compiling._cache_folder(frozenset(map(str, files)), "") for files in ([], [one], [two], [one, two])}
-    assert len(folders) == 4
-
-
-def test_a_changed_kernel_gives_another_folder(tmp_path: Path, fresh_caches, monkeypatch):
-    """Every file of the kernels' room counts, whatever the composition."""
-    monkeypatch.setattr(compiling, "_HERE", tmp_path)
-    (tmp_path / "best.py").write_text("x = 1\n")
-    before = compiling._cache_folder(frozenset(), "")
-    fresh_caches()
-    (tmp_path / "best.py").write_text("x = 2\n")
-    assert compiling._cache_folder(frozenset(), "") != before
+from headstart.kernels import compiled, entry
 
 
 def test_the_user_s_cache_folder_is_used(tmp_path: Path):
@@ -74,16 +30,6 @@ def test_the_user_s_cache_folder_is_used(tmp_path: Path):
 
 class Inner(NamedTuple):
     values: np.ndarray
-
-
-class Outer(NamedTuple):
-    inner: Inner
-    other: Inner
-
-
-def test_states_are_found_where_they_nest():
-    inner = Inner(np.zeros(1))
-    assert list(states_in([1, Outer(inner, inner), (inner, 2.0)])) == [Outer, Inner, Inner, Inner]
 
 
 def _add(values, x):
@@ -128,4 +74,4 @@ def test_a_state_class_of_an_interactive_session_can_be_compiled_for(tmp_path: P
 
 def test_another_way_of_compiling_has_another_cache_folder():
     """numba's own key does not know them, and would load the one for the other."""
-    assert compiling._cache_folder(frozenset(), "a") != compiling._cache_folder(frozenset(), "b")
+    assert compiling._cache_folder(_add, (), "a") != compiling._cache_folder(_add, (), "b")

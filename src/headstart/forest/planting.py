@@ -11,21 +11,14 @@ import numpy as np
 from headstart.arrays import Floats, Integers, Words
 from headstart.forest.binning import bin_columns, quantile_edges
 from headstart.forest.growing import Block, grow_block
-from headstart.forest.histograms import BinRoom
 from headstart.forest.leaves import leaf_means
 from headstart.forest.options import ForestOptions
-from headstart.forest.presorting import MOST_SORTED, SortRoom
-from headstart.forest.regularity import EstimateHalf
+from headstart.forest.presorting import MOST_SORTED
 from headstart.forest.sampling import Limits, Rows
-from headstart.forest.split_search import Trial
-from headstart.forest.splitting import SplitHalf
 from headstart.forest.tree import NODE, ForestArrays
 from headstart.kernels.compile import compiled
 
 T = TypeVar("T")
-
-# One class of every file that grow_block is composed of: the cache on disk is keyed by their sources.
-_PARTS = (Block, Trial, BinRoom, SortRoom, EstimateHalf, Rows, SplitHalf, ForestArrays)
 
 
 def plant(
@@ -80,7 +73,7 @@ def _grow(words: Words, rows: Rows, limits: Limits) -> Block:
         np.empty(2 * n_leaves, NODE), np.empty((n_leaves, limits.n_actions)),
         np.empty((n_leaves, limits.n_actions)), np.empty(n_trees, np.int64), np.empty(n_trees + 1, np.int64),
     )  # fmt: skip
-    n_nodes, n_leaves = compiled(grow_block, *_PARTS)(words.copy(), rows, limits, block)
+    n_nodes, n_leaves = compiled(grow_block)(words.copy(), rows, limits, block)
     return Block(block.nodes[:n_nodes].copy(), block.sums[:n_leaves].copy(), block.counts[:n_leaves].copy(),
                  block.roots, block.leaf_starts)  # fmt: skip
 

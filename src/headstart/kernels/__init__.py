@@ -1,6 +1,8 @@
 """Compiled kernels: the one room that imports numba. See ARCHITECTURE.md, "Speed by composition"."""
 
-from headstart.kernels.compile import Entry, compiled, entry, is_compiling, kernel, states_in
+from headstart.kernels.compile import Entry, compiled, entry, is_compiling, kernel
+from headstart.kernels.composition import states_in
+from headstart.kernels.dispatch import State, implements, is_implemented
 from headstart.kernels.verbs import (
     absorb,
     draw_context,
@@ -10,9 +12,7 @@ from headstart.kernels.verbs import (
     fill_propensities,
     get_outcome,
     get_variance,
-    implements,
     is_exhausted,
-    is_implemented,
     play,
     probabilities,
     record_context,
@@ -23,6 +23,7 @@ from headstart.kernels.verbs import (
 
 __all__ = [
     "Entry",
+    "State",
     "absorb",
     "compiled",
     "draw_context",

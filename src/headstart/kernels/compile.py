@@ -6,7 +6,7 @@ for the interpreter, which is what the tests compare with.
 
 Compiled code is cached on disk. numba looks only at the file of the outermost function to tell whether a
 cached copy is stale, and ours are composed from several files, so each composition is cached in a folder
-named by a digest of every source it can be made of.
+named by a digest of all that it is made of (composition.py).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import hashlib
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,8 +23,9 @@ from typing import Any
 import numba
 from numba.extending import register_jitable
 
+from headstart.kernels.composition import CannotTellError, digest_composition, states_in
+
 _OPTIONS = {"error_model": "numpy"}
-_HERE = Path(__file__).parent
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -55,11 +56,11 @@ def _compiled(
     function: Callable[..., Any], states: tuple[type, ...], allocates: bool, keeps_gil: bool
 ) -> Callable[..., Any]:
     flags = {"_nrt": allocates, "nogil": not keeps_gil}
-    files = {getattr(sys.modules[owner.__module__], "__file__", None) or "" for owner in (function, *states)}
-    if not all(map(os.path.isfile, files)):  # typed at a prompt: nothing tells whether a kept copy is stale
+    folder = _cache_folder(function, states, str(flags)) if _have_files(function, *states) else None
+    if folder is None:
         return numba.njit(**flags, **_OPTIONS)(function)
     before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(_cache_folder(frozenset(files), str(flags)))
+    numba.config.CACHE_DIR = str(folder)
     try:
         # A new dispatcher each time: one function serves many compositions, each with its own cache.
         dispatcher: Callable[..., Any] = numba.njit(cache=True, **flags, **_OPTIONS)(function)
@@ -104,29 +105,21 @@ def _new_entry(function: Callable[..., Any], allocates: bool, keeps_gil: bool) -
     return Entry(function, allocates=allocates, keeps_gil=keeps_gil)
 
 
-def states_in(values: Iterable[Any]) -> Iterator[type]:
-    """The NamedTuple classes found in these values, nested ones included, each as often as it stands."""
-    for value in values:
-        if isinstance(value, tuple):
-            if hasattr(value, "_fields"):
-                yield type(value)
-            yield from states_in(value)
+def _have_files(*owners: Callable[..., Any]) -> bool:
+    """False if one of them was typed at a prompt: numba cannot keep it."""
+    return all(os.path.isfile(vars(sys.modules[owner.__module__]).get("__file__") or "") for owner in owners)
 
 
-@cache
-def _cache_folder(files: frozenset[str], flags: str) -> Path:
-    sources = sorted({*files, *map(str, _HERE.glob("*.py"))})
-    digest = hashlib.sha256((numba.__version__ + flags).encode())  # numba's own key knows neither
-    for source in sources:
-        digest.update(_source_digest(source))
-    folder = _cache_root() / digest.hexdigest()[:16]
+def _cache_folder(function: Callable[..., Any], states: tuple[type, ...], flags: str) -> Path | None:
+    """Where a composition is kept; None if nothing would tell that a kept copy is stale."""
+    try:
+        digest = digest_composition(function, states)
+    except CannotTellError:
+        return None
+    whole = hashlib.sha256((numba.__version__ + flags + digest).encode())  # numba's own key knows neither
+    folder = _cache_root() / whole.hexdigest()[:16]
     folder.mkdir(parents=True, exist_ok=True)
     return folder
-
-
-@cache
-def _source_digest(source: str) -> bytes:
-    return hashlib.sha256(Path(source).read_bytes()).digest()
 
 
 @cache

@@ -11,10 +11,10 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
 from headstart.arrays import Bools, Floats, Integers, Words
 from headstart.kernels.compile import kernel
+from headstart.kernels.dispatch import State, implements, verb
 from headstart.kernels.random import draw_below
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
@@ -94,11 +94,19 @@ def make_counted_strata(
     )
 
 
-def _take_row(strata: Any, stratum: Any) -> Any:
+@verb()
+def take_outcome(strata: State, stratum: int) -> float:
+    """The outcome of a random unused row of a stratum that has one."""
+    raise NotImplementedError
+
+
+@implements(take_outcome, Strata)
+def _take_row(strata: Strata, stratum: int) -> float:
     return float(strata.outcomes[strata.starts[stratum] + strata.remaining[stratum] - 1])
 
 
-def _take_counted(strata: Any, stratum: Any) -> Any:
+@implements(take_outcome, CountedStrata)
+def _take_counted(strata: CountedStrata, stratum: int) -> float:
     start, size = strata.starts[stratum], strata.sizes[stratum]
     rank = draw_below(strata.rng, strata.remaining[stratum])
     step = 1
@@ -115,16 +123,6 @@ def _take_counted(strata: Any, stratum: Any) -> Any:
         strata.tree[start + entry - 1] -= 1
         entry += entry & -entry
     return float(strata.outcomes[start + place])
-
-
-def take_outcome(strata: Any, stratum: Any) -> Any:
-    """The outcome of a random unused row of a stratum that has one."""
-    return (_take_counted if isinstance(strata, CountedStrata) else _take_row)(strata, stratum)
-
-
-@overload(take_outcome, jit_options={"error_model": "numpy", "_nrt": False})
-def _take_outcome(strata: Any, stratum: Any) -> Any:
-    return _take_counted if strata.instance_class is CountedStrata else _take_row
 
 
 @kernel

@@ -1,0 +1,93 @@
+"""Verbs: a state's class says what each does to it, compiled and interpreted alike."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import headstart as hs
+from headstart.kernels import absorb, get_variance, implements, is_implemented, play, update
+
+ORACLE = """
+from typing import NamedTuple
+
+import numpy as np
+
+from headstart.arrays import Bools, Floats
+from headstart.kernels import implements, play, probabilities, update
+from headstart.oracles import CompiledOracle
+
+
+class TurnState(NamedTuple):
+    counts: Floats  # (K,)
+    means: Floats  # (K,)
+
+
+@implements(play, TurnState)
+def _play(state: TurnState, context: Floats, available: Bools) -> int:
+    rarest = -1
+    for a in range(state.counts.size):
+        if available[a] and (rarest < 0 or state.counts[a] < state.counts[rarest]):
+            rarest = a
+    return rarest
+
+
+@implements(update, TurnState)
+def _update(state: TurnState, context: Floats, action: int, outcome: float) -> None:
+    state.counts[action] += 1.0
+    state.means[action] += (outcome - state.means[action]) / state.counts[action]
+
+
+@implements(probabilities, TurnState)
+def _probabilities(state: TurnState, context: Floats, available: Bools, out: Floats) -> None:
+    out[play(state, context, available)] = 1.0
+
+
+oracle = CompiledOracle(2, TurnState(np.zeros(2), np.zeros(2)))
+for _ in range(3):
+    oracle.update(None, oracle.play(), 1.0)
+print(oracle.readings().counts.tolist(), oracle.probabilities().tolist())
+"""
+
+
+@pytest.mark.parametrize("head", ["", "from __future__ import annotations\n"])
+def test_an_oracle_of_one_s_own_is_typed_and_compiles(head: str, tmp_path: Path):
+    """The form that ARCHITECTURE.md shows, in a user's file, with annotations as values and as text."""
+    (tmp_path / "turns.py").write_text(head + ORACLE)
+    paths = {"PYTHONPATH": str(Path(hs.__file__).parents[1]), "NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "turns.py"], cwd=tmp_path, env={**os.environ, **paths}, capture_output=True, text=True
+    )
+    assert done.stdout.strip() == "[2.0, 1.0] [0.0, 1.0]", done.stderr
+
+
+class Silent(NamedTuple):
+    values: np.ndarray
+
+
+def test_a_verb_that_a_state_does_not_know_says_so():
+    nothing, everything = np.zeros(0), np.ones(2, dtype=np.bool_)
+    with pytest.raises(NotImplementedError, match="Silent does not say what play does"):
+        play(Silent(nothing), nothing, everything)
+
+
+class Adding(NamedTuple):
+    sums: np.ndarray
+
+
+def test_a_default_serves_states_that_say_nothing():
+    @implements(update, Adding)
+    def _update(state: Adding, context: np.ndarray, action: int, outcome: float) -> None:
+        state.sums[action] += outcome
+
+    state = Adding(np.zeros(2))
+    absorb(state, np.zeros(0), 1, 3.0, 0.5)
+    assert state.sums.tolist() == [0.0, 3.0]
+    assert get_variance(state, np.zeros(0), 0) == 0.0
+    assert not is_implemented(absorb, Adding)

@@ -1,10 +1,10 @@
 """How far one call of `start` walks: the files and rooms that run, in the order of their first call.
 
-`python -m tools.trace_start` prints, for `start(log)` and `start(log, decide_on=...)`, every file of headstart in which a
-function runs, how many rooms (the first name below headstart) they lie in, and how often the call goes from one file to
-another. The log has 300 rows and is read from a CSV with one column of categories, two of numbers and the propensities;
-then without them, when they have to be estimated first. Each call is traced when it has run once on a log of its own, so
-that neither importing nor compiling counts, nor is anything found that a log remembers.
+`python -m tools.trace_start` prints, for `start(log)` and `start(log, decide_on=...)`, every file of headstart in
+which a function runs, how many rooms (the first name below headstart) they lie in, and how often the call goes from
+one file to another. The log has 300 rows and is read from a CSV with one column of categories, two of numbers and
+the propensities; then without them, when they have to be estimated first. Each call is traced when it has run once
+on a log of its own, so that neither importing nor compiling counts, nor is anything found that a log remembers.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ def test_weights_by_hand():
     assert by_ips.value == 3.5
     assert by_ips.standard_error == pytest.approx(np.std([2, 0, 12, 0], ddof=1) / 2)
     assert by_snips.value == pytest.approx(14 / 6)
-    # (w (y - v)) * 4 / 6 is -16/9, 0, 16/9, 0
-    assert by_snips.standard_error == pytest.approx(math.sqrt(2 * (16 / 9) ** 2 / 12))
+    # w (y - v) / 6 is -8/18, 0, 8/18, 0; times N / (N - 1) = 1.8 / 0.8 in squares: rows without weight do not count
+    assert by_snips.standard_error == pytest.approx(math.sqrt(2 * (8 / 18) ** 2 * 1.8 / 0.8))
     assert by_ips.n_effective == by_snips.n_effective == pytest.approx(1.8)
     half = stdtrit(1.0, 0.975) * by_ips.standard_error  # fewer than two effective rows: one degree of freedom
     assert (by_ips.low, by_ips.high) == pytest.approx((3.5 - half, 3.5 + half))

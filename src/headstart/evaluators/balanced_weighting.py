@@ -16,8 +16,8 @@ from headstart.estimates.population import RIDGE, as_population, balancing_weigh
 from headstart.estimates.ridge import predict_for
 from headstart.estimates.standard_errors import estimate_means
 from headstart.estimates.summary import Summary
+from headstart.estimates.weighted import weigh_rows
 from headstart.evaluators.compiled import BudgetEvaluator
-from headstart.evaluators.ips_weighting import weighted_means
 from headstart.logs.log import Log
 
 __all__ = ["BalancedWeighting", "balancing_weights"]
@@ -50,7 +50,8 @@ class BalancedWeighting(BudgetEvaluator):
             if rows.any() and d:
                 weights[rows] = balancing_weights(self._standard[0][rows], target, penalty)
         self._rows = log.actions, log.outcomes, weights
-        super().__init__(log, *weighted_means(log.actions, log.outcomes, weights, log.n_actions))
+        found = weigh_rows(log.actions, log.outcomes, weights, log.n_actions)
+        super().__init__(log, found.means, found.sizes, found.scatters)
 
     def summary(self) -> Summary:
         """What the log knows per action; the errors are those of the part that the contexts do not explain linearly.

@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from headstart.estimates.summary import Summary
+from headstart.estimates.weighted import unweighted, weigh_sums
 from headstart.evaluators.compiled import CompiledEvaluator
 from headstart.kernels import get_outcome, implements, is_exhausted
 from headstart.kernels.strata import CountedStrata, Strata, are_stopped, draw_row, make_counted_strata, make_strata
@@ -53,11 +52,7 @@ class HistoricalAverage(CompiledEvaluator):
     @cached_property
     def _summary(self) -> Summary:
         sums = self._log.action_sums()
-        with np.errstate(divide="ignore", invalid="ignore"):
-            means = sums.y / sums.n
-            variances = np.maximum(sums.yy / sums.n - means**2, 0.0) * sums.n / (sums.n - 1.0)
-            errors = np.sqrt(variances / sums.n)
-        return Summary(means, np.where(sums.n > 1, errors, np.inf), variances)
+        return weigh_sums(unweighted(sums.n, sums.y, sums.yy)).summary
 
     def summary(self) -> Summary:
         """The mean of each action's rows, s / sqrt(n) and s^2 (n - 1 in its denominator).

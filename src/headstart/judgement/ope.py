@@ -1,9 +1,9 @@
 """Off-policy estimates: what a fixed policy would earn, from a log of another one, with intervals.
 
 Letters: pi the policy in question, p the log's propensity of the action taken, w = pi(a | x) / p the weight of a row,
-m_a(x) a regression of the outcome fitted to other rows. Every estimate but the direct method is a ratio of means of a
-term per row, so one rule gives all standard errors: that of the mean of (term - value * divisor) / mean divisor, the
-influence function. For a policy that learns while it plays see `compare`.
+m_a(x) a regression of the outcome fitted to other rows. Every estimate but the direct method is a sum of terms over a
+sum of divisors, so one rule gives all standard errors (`weigh_ratio`). For a policy that learns while it plays see
+`compare`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from headstart.checks import check_number, check_whole
 from headstart.errors import LogError, OptionError
 from headstart.estimates.population import standardise
 from headstart.estimates.ridge import fit, predict, predict_for, sum_rows
+from headstart.estimates.weighted import kish_size, weigh_ratio
 from headstart.evaluators.compiled import check_propensities
 from headstart.logs.log import Log
 from headstart.randomness import RNG, as_generator
@@ -199,11 +200,8 @@ def _ratio(
     level = check_number("level", level, 0.0, 1.0)
     if not weights.any():
         raise LogError(f"{method}: the policy agrees with no row of the log")
-    n, total = terms.size, float(divisors.sum())
-    value = float(terms.sum()) / total
-    influence = (terms - value * divisors) * (n / total)
-    error = float(np.sqrt((influence**2).sum() / (n * max(n - 1, 1))))
-    effective = float(weights.sum() ** 2 / (weights**2).sum())
+    ratio, effective = weigh_ratio(terms, divisors), kish_size(weights)
+    value, error = ratio.value, ratio.standard_error
     if bootstrap:
         values = _resample(terms, divisors, check_whole("bootstrap", bootstrap), as_generator(rng))
         low, high = np.quantile(values, [0.5 - level / 2.0, 0.5 + level / 2.0])

@@ -109,14 +109,14 @@ def test_a_gram_matrix_keeps_nine_digits_when_means_are_large():
 
 def test_summary_of_weighting_by_hand():
     """Outcomes 1, 3 with weights 2, 4: m = 14/6 = 7/3. sum w^2 (y - m)^2 = 4 (4/3)^2 + 16 (2/3)^2 = 128/9, so
-    s.e. = sqrt(2/1 * 128/9) / 6 = 16/18. Variance: (2 (4/3)^2 + 4 (2/3)^2) / 6 = 8/9, times N / (N - 1) with
-    N = 36/20 = 1.8: 2.
+    s.e. = sqrt(N / (N - 1) 128/9) / 6 = sqrt(32) / 6 with N = 36/20 = 1.8. Variance: (2 (4/3)^2 + 4 (2/3)^2) / 6 =
+    8/9, times N / (N - 1): 2.
     """
     log = Log([0, 0, 1], [1.0, 3.0, 5.0], propensities=[0.5, 0.25, 0.5], n_actions=3)
     for source in (log, as_table(log)):
         summary = IPSWeighting(source).summary()
         np.testing.assert_allclose(summary.means, [7 / 3, 5.0, np.nan])
-        np.testing.assert_allclose(summary.standard_errors, [16 / 18, np.inf, np.inf])
+        np.testing.assert_allclose(summary.standard_errors, [math.sqrt(32) / 6, np.inf, np.inf])
         np.testing.assert_allclose(summary.variances, [2.0, np.nan, np.nan])
 
 

@@ -9,15 +9,16 @@ from headstart.serve.telling.report import Report
 
 
 def test_means_by_hand():
-    """1 at p = 0.5 and 0 at p = 0.25: weights 2 and 4, mean 2/6, s.e. sqrt(2 (4 (2/3)^2 + 16 (1/3)^2)) / 6."""
+    """1 at p = 0.5 and 0 at p = 0.25: weights 2 and 4, mean 2/6, N = 36/20, s.e. sqrt(N / (N - 1) (4 (2/3)^2 +
+    16 (1/3)^2)) / 6."""
     report = Report(["a", "b"])
     report.add_outcome(0.0, 0, 0.5, 1.0, is_holdout=False)
     report.add_outcome(1.0, 0, 0.25, 0.0, is_holdout=False)
-    means, errors = report.means()
-    assert means[0] == pytest.approx(1 / 3)
-    assert errors[0] == pytest.approx(math.sqrt(2 * (4 * (2 / 3) ** 2 + 16 * (1 / 3) ** 2)) / 6)
-    assert math.isnan(means[1])
-    assert report.effective_sizes()[0] == pytest.approx(36 / 20)
+    found = report.weighed()
+    assert found.means[0] == pytest.approx(1 / 3)
+    assert found.standard_errors[0] == pytest.approx(math.sqrt(2.25 * (4 * (2 / 3) ** 2 + 16 * (1 / 3) ** 2)) / 6)
+    assert math.isnan(found.means[1])
+    assert found.sizes[0] == pytest.approx(36 / 20)
 
 
 def test_draws_from_the_logged_probabilities_pass_the_chi_square():

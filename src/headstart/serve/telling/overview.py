@@ -43,7 +43,7 @@ class Overview:
         with self._lock:
             self._follow()
             statistic, freedom, p = self._report.chi_square()
-            sizes = self._report.effective_sizes().tolist()
+            sizes = self._report.weighed().sizes.tolist()
         return {"chi_square": statistic, "degrees_of_freedom": freedom, "p": p, "effective_sizes": sizes}
 
     def _follow(self) -> None:
@@ -90,7 +90,7 @@ class Overview:
                 "degrees_of_freedom": freedom,
                 "p": p,
                 "chi_square_text": f"p = {p:.3g}" if freedom else "nothing to test",
-                "effective_sizes": self._report.effective_sizes().tolist(),
+                "effective_sizes": self._report.weighed().sizes.tolist(),
                 "dangling": state["dangling"],
                 "late": state["late"],
                 "duplicates": state["duplicates"],

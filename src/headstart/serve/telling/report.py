@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from headstart.arrays import Floats
+from headstart.estimates.weighted import WeightedMeans, WeightedSums, unweighted, weigh_sums
 
 _N_BUCKETS = 240  # of the history; when they are full, neighbours are joined and the width doubles
 _Z = 1.959963984540054
@@ -56,9 +57,9 @@ class Report:
     def __init__(self, action_names: Sequence[Any]) -> None:
         self.action_names, k = list(action_names), len(action_names)
         self._history = _History(k)
-        self._shown, self._expected = np.zeros(k), np.zeros(k)
+        self._shown, self._heard, self._expected = np.zeros(k), np.zeros(k), np.zeros(k)
         self._covariance = np.zeros((k, k))
-        self._sums = np.zeros((6, k))  # n, w, wy, ww, wwy, wwyy over outcomes, w = 1 / propensity
+        self._sums = np.zeros((6, k))  # `WeightedSums` over outcomes, w = 1 / propensity
         self._values = np.zeros((2, 3))  # policy and hold-out: n, y, yy
         self.decisions = 0
         self.outcomes = 0
@@ -77,25 +78,17 @@ class Report:
     def add_outcome(self, time: float, action: int, propensity: float, outcome: float, *, is_holdout: bool) -> None:
         """What came of a decision made at `time`."""
         w, bucket, who = 1.0 / propensity, self._history.bucket(time), int(is_holdout)
-        self._sums[:, action] += (1.0, w, w * outcome, w * w, w * w * outcome, w * w * outcome * outcome)
+        wy, ww = w * outcome, w * w
+        self._heard[action] += 1.0
+        self._sums[:, action] += (w, wy, wy * outcome, ww, ww * outcome, wy * wy)
         self._values[who] += (1.0, outcome, outcome * outcome)
         self._history.outcomes[bucket, who] += outcome
         self._history.counts[bucket, who] += 1.0
         self.outcomes += 1
 
-    def means(self) -> tuple[Floats, Floats]:
-        """The weighted mean outcome of each action and its standard error (of a ratio, linearised), (K,) each."""
-        n, w, wy, ww, wwy, wwyy = self._sums
-        with np.errstate(divide="ignore", invalid="ignore"):
-            means = wy / w
-            spread = np.maximum(wwyy - 2.0 * means * wwy + means**2 * ww, 0.0)
-            errors = np.sqrt(spread * n / (n - 1.0)) / w
-        return np.where(n > 0, means, np.nan), np.where(n > 1, errors, np.nan)
-
-    def effective_sizes(self) -> Floats:
-        """Kish's effective number of outcomes per action, (K,)."""
-        _, w, _, ww, _, _ = self._sums
-        return np.divide(w * w, ww, out=np.zeros_like(w), where=ww > 0)
+    def weighed(self) -> WeightedMeans:
+        """The weighted mean outcome of each action, its standard error and the outcomes that it is worth."""
+        return weigh_sums(WeightedSums(*self._sums))
 
     def chi_square(self) -> tuple[float, int, float]:
         """Do the actions drawn fit the probabilities they were drawn with? (statistic, degrees of freedom, p).
@@ -118,7 +111,7 @@ class Report:
         kept = h.shown.sum(axis=1) > 0
         shown, chances = h.shown[kept], h.chances[kept]
         ends = h.start + h.width * (np.flatnonzero(kept) + 1)
-        means = np.nan_to_num(self.means()[0], nan=-math.inf)
+        means = np.nan_to_num(self.weighed().means, nan=-math.inf)
         best = means.max(initial=-math.inf)
         with np.errstate(divide="ignore", invalid="ignore"):
             running = np.cumsum(h.outcomes[kept], axis=0) / np.cumsum(h.counts[kept], axis=0)
@@ -135,29 +128,30 @@ class Report:
 
     def value(self, *, is_holdout: bool) -> dict[str, Any]:
         """Mean outcome of the policy's users or of the hold-out's, with its standard error."""
-        n, y, yy = self._values[int(is_holdout)]
+        n = self._values[int(is_holdout), 0]
         if n == 0:
             return {"n": 0, "mean": None, "standard_error": None, "text": "no outcomes yet"}
-        mean = y / n
-        error = math.sqrt(max(0.0, yy / n - mean * mean) / (n - 1)) if n > 1 else math.nan
+        found = weigh_sums(unweighted(*self._values[int(is_holdout), :, None]))
+        mean, error = float(found.means[0]), float(found.standard_errors[0])
         text = f"{mean:.4g}" + (f" ± {_Z * error:.2g}" if n > 1 else "")
-        return {"n": int(n), "mean": float(mean), "standard_error": as_number(error), "text": text}
+        return {"n": int(n), "mean": mean, "standard_error": as_number(error), "text": text}
 
     def actions(self) -> list[dict[str, Any]]:
         """Per action: times shown, outcomes, weighted mean with a 95 % interval."""
-        means, errors = self.means()
-        reach = _Z * np.nan_to_num(errors, nan=0.0)
+        found = self.weighed()
+        means, is_known = found.means, np.isfinite(found.standard_errors)
+        reach = _Z * np.where(is_known, found.standard_errors, 0.0)
         lows, highs = means - reach, means + reach
         return [
             {
                 "name": str(name),
                 "shown": int(self._shown[a]),
-                "online_plays": int(self._sums[0, a]),
+                "online_plays": int(self._heard[a]),
                 "mean": as_number(means[a]),
                 "low": as_number(lows[a]),
                 "high": as_number(highs[a]),
                 "mean_text": as_text(means[a]),
-                "interval_text": NOTHING if math.isnan(errors[a]) else f"{lows[a]:.4g} to {highs[a]:.4g}",
+                "interval_text": f"{lows[a]:.4g} to {highs[a]:.4g}" if is_known[a] else NOTHING,
             }
             for a, name in enumerate(self.action_names)
         ]

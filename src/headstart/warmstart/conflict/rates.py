@@ -12,7 +12,7 @@ from headstart import kernels
 from headstart.arrays import Floats, Integers
 from headstart.checks import check_whole
 from headstart.errors import OptionError
-from headstart.estimates.summary import Summary
+from headstart.estimates.weighted import weigh_rows
 from headstart.evaluators import LinearModel
 from headstart.kernels import play, update
 from headstart.logs.log import Log
@@ -72,10 +72,12 @@ def measure_alarms(
         raise OptionError(f"n_log must be at least 2 to have a variance, got {n_log}")
     rng = np.random.default_rng(seed)
     walk = kernels.compiled(_walk, WatchState)
+    nobody_else = np.zeros(n_log, dtype=np.int64)  # every row is of the one action
     alarms = np.empty(runs, dtype=np.int64)
     for run in range(runs):
         weights = 1.0 / rng.uniform(0.1, 0.9, n_log) if is_weighted else np.ones(n_log)
-        state = new_watch(_summarise(draw(rng, n_log) + bias, weights), level, effect)
+        logged = weigh_rows(nobody_else, draw(rng, n_log) + bias, weights, 1).summary
+        state = new_watch(logged, level, effect)
         alarms[run] = walk(state, np.ascontiguousarray(draw(rng, users), dtype=np.float64))
     return AlarmRate(runs, alarms, users)
 
@@ -132,14 +134,3 @@ def _walk(state: Any, outcomes: Any) -> Any:
         if see(state, 0, outcomes[i]):
             return i + 1
     return 0
-
-
-def _summarise(outcomes: Floats, weights: Floats) -> Summary:
-    """As IPSWeighting.summary does, for one action."""
-    n, shares = outcomes.size, weights / weights.sum()
-    mean = shares @ outcomes
-    apart = outcomes - mean
-    size = 1.0 / (shares @ shares)
-    variance = shares @ (apart * apart) * size / (size - 1.0)
-    error = np.sqrt((shares * shares) @ (apart * apart) * n / (n - 1.0))
-    return Summary(np.array([mean]), np.array([error]), np.array([variance]))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from headstart.arrays import Floats
+from headstart.estimates.weighted import weigh_sums
 from headstart.logs.sums import ActionSums
 
 
@@ -23,7 +24,7 @@ class ActionFinding:
     standard_error: float
     low: float
     high: float
-    variance: float  # of one outcome, weighted
+    variance: float  # of one outcome; 0 where a single row leaves it unknown
     effective_size: float  # (sum w)^2 / sum w^2, Kish's
     virtual_plays: int
     heaviest_share: float  # of the sum of weights, by one row
@@ -53,15 +54,11 @@ def describe_actions(sums: ActionSums, names: tuple[Hashable, ...], level: float
     """Every number from sums, so that rows and tables of any size give the same."""
     from scipy.special import stdtrit
 
-    is_binary = _is_binary(sums)
-    sizes = _effective_sizes(sums)
+    is_binary, found = _is_binary(sums), weigh_sums(sums)
+    means, errors, sizes = found.means, found.standard_errors, found.sizes
+    variances = np.nan_to_num(found.variances)
     with np.errstate(divide="ignore", invalid="ignore"):
-        raw, means = sums.y / sums.n, sums.wy / sums.w
-        squares = np.maximum(0.0, sums.wwyy - 2.0 * means * sums.wwy + means**2 * sums.ww)
-        # The factor is the usual n / (n - 1): with equal weights this is the standard error of a mean.
-        errors = np.where(sizes > 1.0, np.sqrt(squares * sizes / np.maximum(sizes - 1.0, 1e-9)) / sums.w, np.inf)
-        variances = np.maximum(0.0, sums.wyy / sums.w - means**2)
-        heaviest = 1.0 / (sums.rarest * sums.w)
+        raw, heaviest = sums.y / sums.n, 1.0 / (sums.rarest * sums.w)
     quantiles = stdtrit(np.maximum(sizes - 1.0, 1.0), 0.5 + level / 2.0)
     if is_binary:
         low, high = _wilson(means, errors, sizes, quantiles)
@@ -84,12 +81,6 @@ def describe_actions(sums: ActionSums, names: tuple[Hashable, ...], level: float
         for a in range(len(names))
     )
     return ActionsFinding(level, is_binary, actions, *_lead(means, errors, sizes, level))
-
-
-def _effective_sizes(sums: ActionSums) -> Floats:
-    sizes = np.divide(sums.w**2, sums.ww, out=np.zeros_like(sums.w), where=sums.ww > 0.0)
-    whole = np.rint(sizes)  # equal weights give a whole number, which rounding must not push below itself
-    return np.where(np.abs(sizes - whole) <= 1e-9 * sizes, whole, sizes)
 
 
 def _is_binary(sums: ActionSums) -> bool:

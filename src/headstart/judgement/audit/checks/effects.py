@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from headstart.arrays import Bools, Floats
+from headstart.estimates.weighted import Ratio, root_sum_square, weigh_ratio
 from headstart.logs.log import Log
 
 _RIDGE = 1.0  # of standardised columns, as many rows' worth
@@ -15,25 +16,23 @@ _FOLDS = 5
 
 @dataclass(frozen=True, eq=False)
 class Effect:
-    """A difference of means, its standard error, and each row's part in it (mean 0)."""
+    """A difference of means, and each row's influence on it."""
 
     difference: float
-    standard_error: float
     influence: Floats  # (n,)
+
+    @property
+    def standard_error(self) -> float:
+        return root_sum_square(self.influence)
 
 
 def weighted_effect(log: Log, first: int, second: int, outcomes: Floats | None = None) -> Effect:
     """sum(wy) / sum(w) of the first action minus that of the second; of other outcomes if given."""
     assert log.propensities is not None
     y = log.outcomes if outcomes is None else outcomes
-    n = len(log)
-    difference, influence = 0.0, np.zeros(n)
-    for action, sign in ((first, 1.0), (second, -1.0)):
-        w = np.where(log.actions == action, 1.0 / log.propensities, 0.0)
-        mean = float(w @ y / w.sum())
-        difference += sign * mean
-        influence += sign * n * w * (y - mean) / w.sum()
-    return Effect(difference, _error_of(influence), influence)
+    weights = 1.0 / log.propensities
+    ours, theirs = (np.where(log.actions == action, weights, 0.0) for action in (first, second))
+    return _difference(weigh_ratio(ours * y, ours), weigh_ratio(theirs * y, theirs))
 
 
 def robust_effect(log: Log, first: int, second: int, contexts: Floats | None = None) -> Effect:
@@ -48,9 +47,7 @@ def robust_effect(log: Log, first: int, second: int, contexts: Floats | None = N
         mine = log.actions == action
         predicted = cross_predict(seen, log.outcomes, mine)
         values += sign * (predicted + np.where(mine, (log.outcomes - predicted) / log.propensities, 0.0))
-    difference = float(values.mean())
-    influence = values - difference
-    return Effect(difference, _error_of(influence), influence)
+    return Effect(*weigh_ratio(values, np.ones(len(log))))
 
 
 def cross_predict(contexts: Floats, outcomes: Floats, known: Bools) -> Floats:
@@ -71,5 +68,5 @@ def cross_predict(contexts: Floats, outcomes: Floats, known: Bools) -> Floats:
     return predicted
 
 
-def _error_of(influence: Floats) -> float:
-    return float(influence.std(ddof=1) / np.sqrt(influence.size)) if influence.size > 1 else float("inf")
+def _difference(ours: Ratio, theirs: Ratio) -> Effect:
+    return Effect(ours.value - theirs.value, ours.influence - theirs.influence)

@@ -13,8 +13,8 @@ from headstart.arrays import Floats
 from headstart.errors import ContextError
 from headstart.estimates.population import as_population, population_weights
 from headstart.estimates.propensity import estimate_propensities
+from headstart.estimates.weighted import kish_size, weigh_rows
 from headstart.logs.log import Log
-from headstart.logs.sums import sum_actions
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def compare_population(log: Log, population: Any, best: int | None, n_most: int,
         ),
         auc=auc,
         auc_error=auc_error,
-        kept_share=float(weights.sum() ** 2 / np.sum(weights**2) / len(log)),
+        kept_share=kish_size(weights) / len(log),
         means=tuple(means.tolist()),
         best=leader,
         lead=lead,
@@ -138,10 +138,9 @@ def _tell_apart(ours: Floats, theirs: Floats) -> tuple[float, float]:
 def _transported(log: Log, weights: Floats, best: int | None) -> tuple[Floats, float, float, int | None]:
     """Weighted means for these users, and the lead of their best action over the log's own."""
     assert log.propensities is not None
-    sums = sum_actions(log.actions, log.outcomes, log.propensities / np.maximum(weights, 1e-300), log.n_actions)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        means = sums.wy / sums.w
-        errors = np.sqrt(np.maximum(0.0, sums.wwyy - 2.0 * means * sums.wwy + means**2 * sums.ww)) / sums.w
+    weights = np.maximum(weights, 1e-300) / log.propensities
+    found = weigh_rows(log.actions, log.outcomes, weights, log.n_actions)
+    means, errors = found.means, found.standard_errors
     if best is None or not np.isfinite(means).any():
         return means, 0.0, float("nan"), None
     leader = int(np.nanargmax(means))

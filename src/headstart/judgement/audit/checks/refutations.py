@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from headstart.arrays import Floats
+from headstart.estimates.weighted import kish_size, root_sum_square
 from headstart.judgement.audit.checks.effects import cross_predict, robust_effect, weighted_effect
 from headstart.logs.log import Log
 
@@ -62,7 +63,8 @@ def refute(
     weighted = weighted_effect(log, best, second)
     robust = robust_effect(log, best, second)
     material = _MATERIAL * abs(weighted.difference)
-    if min(_worth(log, best), _worth(log, second)) < _FEWEST_WORTH:
+    assert log.propensities is not None
+    if min(kish_size(1.0 / log.propensities[log.actions == a]) for a in (best, second)) < _FEWEST_WORTH:
         material = np.inf  # too little to judge by
     permuted = _permuted(log, best, second, rng)
     middle, spread = float(permuted.mean()), float(permuted.std(ddof=1))
@@ -81,7 +83,7 @@ def refute(
         _halves(log, best, second, rng),
     ]
     gap = weighted.difference - robust.difference
-    error = float((weighted.influence - robust.influence).std(ddof=1) / np.sqrt(len(log)))
+    error = root_sum_square(weighted.influence - robust.influence)
     found.append(_difference("weighting against doubly robust", "the same difference", gap, error, material))
     return RefutationFinding(
         weighted.difference,
@@ -97,12 +99,6 @@ def _difference(name: str, expects: str, value: float, error: float, material: f
     """Fails if more than 3.29 standard errors from 0 and large enough to matter."""
     is_far = abs(value) > _SURE * error + 1e-9 * abs(value) + 1e-12
     return Refutation(name, expects, float(value), float(error), not (is_far and abs(value) > material))
-
-
-def _worth(log: Log, action: int) -> float:
-    assert log.propensities is not None
-    w = 1.0 / log.propensities[log.actions == action]
-    return float(w.sum() ** 2 / np.sum(w * w))
 
 
 def _permuted(log: Log, best: int, second: int, rng: np.random.Generator) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -101,7 +101,7 @@ class Trial:
 
     def __init__(
         self,
-        actions: ArrayLike,
+        actions: Iterable[Hashable],
         outcomes: ArrayLike,
         contexts: ArrayLike | None = None,
         cells: ArrayLike | None = None,

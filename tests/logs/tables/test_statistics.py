@@ -264,8 +264,7 @@ def test_scores_far_from_zero_do_not_overflow():
     """Scores of 2,000 and 0: exp(2,000) is infinite, the propensities are 1 and exp(-2,000)."""
 
     class Model:
-        class kernel_state:
-            slopes, intercepts = np.array([[2.0], [0.0]]), np.array([0.0, 0.0])
+        slopes, intercepts = np.array([[2.0], [0.0]]), np.array([0.0, 0.0])
 
     log = Log([0, 0], [1.0, 2.0], [[1_000.0], [0.0]], n_actions=2)
     assert as_table(log).with_propensities_from(Model).to_log().propensities.tolist() == [1.0, 0.5]

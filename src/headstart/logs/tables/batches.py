@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+    import pyarrow as pa
+    from ibis.backends.duckdb import Backend
 
 
-def read_batches(expression: Any, n_rows: int) -> Iterator[Any]:
+def read_batches(expression: ir.Table, n_rows: int) -> Iterator[pa.RecordBatch]:
     """The rows of an Ibis table, at most `n_rows` at a time. The order is the database's."""
     backend = expression.get_backend()
     if backend.name == "duckdb":
@@ -17,7 +22,7 @@ def read_batches(expression: Any, n_rows: int) -> Iterator[Any]:
     return iter(expression.to_pyarrow_batches(chunk_size=n_rows))
 
 
-def _read_duckdb(backend: Any, expression: Any, n_rows: int) -> Iterator[Any]:
+def _read_duckdb(backend: Backend, expression: ir.Table, n_rows: int) -> Iterator[pa.RecordBatch]:
     """Ibis 12 asks DuckDB 2 for its batches by a name that is gone."""
     import ibis.expr.operations as ops
 
@@ -26,7 +31,7 @@ def _read_duckdb(backend: Any, expression: Any, n_rows: int) -> Iterator[Any]:
     yield from backend.con.sql(backend.compile(expression)).to_arrow_reader(n_rows)
 
 
-def _read_spark(backend: Any, expression: Any, n_rows: int) -> Iterator[Any]:
+def _read_spark(backend: Backend, expression: ir.Table, n_rows: int) -> Iterator[pa.RecordBatch]:
     """Ibis would collect the whole table in the driver; this holds one partition."""
     import pyarrow as pa
 

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from headstart.logs.encoding import Encoding
 from headstart.logs.tables.columns import Roles, is_text
+from headstart.logs.tables.expressions import ChanceOf
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
 
 _FEW = 16  # labels that one CASE compares in turn; more of them are halved first
 _BYTEWISE = ("duckdb", "pyspark")  # backends that order text as Python does
 
 
 def canonical_table(
-    rows: Any,
+    rows: ir.Table,
     roles: Roles,
     encoding: Encoding,
     labels: Sequence[Hashable],
-    chance_of: Callable[[Any, Hashable], Any] | None,
-) -> Any:
+    chance_of: ChanceOf | None,
+) -> ir.Table:
     """The columns under their canonical names. A column that has its type already is passed through as it is."""
     columns = {"action": action_index(rows[roles.action], labels), "outcome": as_number(rows[roles.outcome])}
     if roles.propensity:
@@ -35,7 +39,7 @@ def canonical_table(
     return rows.select(**columns)
 
 
-def as_number(column: Any) -> Any:
+def as_number(column: ir.Column) -> ir.FloatingColumn:
     """A column as float64; text that is no number becomes missing."""
     kind = column.type()
     if kind.is_float64():
@@ -47,12 +51,12 @@ def as_number(column: Any) -> Any:
     return column.cast("float64")
 
 
-def as_indicator(truth: Any) -> Any:
+def as_indicator(truth: ir.BooleanColumn) -> ir.FloatingColumn:
     """1 where true, else 0; by way of whole numbers, because to PostgreSQL a written 1.0 is a decimal."""
     return truth.cast("int32").cast("float64")
 
 
-def is_nan(column: Any) -> Any:
+def is_nan(column: ir.FloatingColumn) -> ir.BooleanValue:
     """Whether a number is NaN; never, on a backend that does not know it."""
     import ibis
     import ibis.expr.operations as ops
@@ -60,7 +64,7 @@ def is_nan(column: Any) -> Any:
     return column.isnan() if column.get_backend().has_operation(ops.IsNan) else ibis.literal(False)
 
 
-def is_infinite(column: Any) -> Any:
+def is_infinite(column: ir.FloatingColumn) -> ir.BooleanValue:
     """Whether a number is beyond every other."""
     import ibis.expr.operations as ops
 
@@ -68,12 +72,12 @@ def is_infinite(column: Any) -> Any:
     return column.isinf() if known else column.abs() > sys.float_info.max
 
 
-def as_time(column: Any) -> Any:
+def as_time(column: ir.Column) -> ir.Column:
     """A timestamp, or whatever else has an order: text is parsed, numbers stay."""
     return column.try_cast("timestamp('UTC')") if column.type().is_string() else column
 
 
-def as_chance(rows: Any, chance_of: Callable[[Any, Hashable], Any], label: Hashable) -> Any:
+def as_chance(rows: ir.Table, chance_of: ChanceOf, label: Hashable) -> ir.FloatingValue:
     """The probability of an action; one that was not among the candidates had none."""
     import ibis
 
@@ -81,14 +85,14 @@ def as_chance(rows: Any, chance_of: Callable[[Any, Hashable], Any], label: Hasha
     return ibis.literal(0).cast("float64") if found is None else found.cast("float64").fill_null(0.0)
 
 
-def encode(column: Any, categories: Sequence[Hashable] | None) -> list[Any]:
+def encode(column: ir.Column, categories: Sequence[Hashable] | None) -> list[ir.FloatingColumn]:
     """The column itself, or one 0/1 column per category."""
     if categories is None:
         return [as_number(column)]
     return [as_indicator(column == category) for category in categories]
 
 
-def action_index(column: Any, labels: Sequence[Hashable]) -> Any:
+def action_index(column: ir.Column, labels: Sequence[Hashable]) -> ir.IntegerColumn:
     """Labels as 0..K-1.
 
     Whole numbers without a gap are shifted, so that a log of indices is read as it is. Other labels are compared
@@ -102,21 +106,21 @@ def action_index(column: Any, labels: Sequence[Hashable]) -> Any:
         low = whole[0]
         if whole == list(range(low, low + len(whole))):
             return column if low == 0 else column - low
-    pairs: list[Any] = [(label, place) for place, label in enumerate(labels)]
+    pairs = [(label, place) for place, label in enumerate(labels)]
     is_sorted_alike = column.type().is_numeric() or column.get_backend().name in _BYTEWISE
     if len(pairs) > _FEW and is_sorted_alike and len({type(label) for label in labels}) == 1:
         return _halve(column, sorted(pairs)).cast("int64")
     return column.cases(*pairs).cast("int64")
 
 
-def _halve(column: Any, pairs: list[Any]) -> Any:
+def _halve(column: ir.Column, pairs: Sequence[tuple[Hashable, int]]) -> ir.IntegerColumn:
     if len(pairs) <= _FEW:
         return column.cases(*pairs)
     middle = len(pairs) // 2
     return (column < pairs[middle][0]).ifelse(_halve(column, pairs[:middle]), _halve(column, pairs[middle:]))
 
 
-def distinct_values(rows: Any, columns: Sequence[str]) -> Mapping[str, list[Any]]:
+def distinct_values(rows: ir.Table, columns: Sequence[str]) -> Mapping[str, list[Hashable]]:
     """The values of each column, in one pass where the backend can collect them; only for columns of few values."""
     import ibis.expr.operations as ops
 

@@ -1,4 +1,4 @@
-"""The rules for rows that cannot be used, each with a count; and Reading, which says what was read and how.
+"""The rules for rows that cannot be used, each with a count.
 
 | fault | rule |
 |---|---|
@@ -15,51 +15,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from typing import Any
+from typing import TYPE_CHECKING
 
 from headstart.errors import LogError
 from headstart.logs.tables.canonical import as_number, as_time, is_infinite, is_nan
 from headstart.logs.tables.columns import Asked, Roles, is_text
+from headstart.logs.tables.expressions import Predicate, Schema
 from headstart.logs.tables.places import find_first
 from headstart.logs.tables.sources.opened import Opened
 
+if TYPE_CHECKING:
+    import ibis.expr.datatypes as dt
+    import ibis.expr.types as ir
+
 _MOST_WRONG_PROPENSITIES = 0.01  # a share beyond which the column is something else than a propensity
 _TOLERANCE = 1e-6  # of a propensity above 1: what rounding to six digits leaves, as for Log
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What was recognised in a source, which rows were dropped and why, and what else a reader should know."""
-
-    source: str  # in words
-    format: str  # in words
-    n_rows: int  # rows of the source
-    n_kept: int  # rows of the log
-    columns: Mapping[str, str]  # role -> column
-    recognised: tuple[str, ...] = ()  # roles whose column was found by its name, not given
-    contexts: tuple[str, ...] = ()  # columns to decide on
-    confounders: tuple[str, ...] = ()  # columns to adjust for only
-    decide_on: tuple[str, ...] = ()  # the encoded columns to decide on, as WarmStart(decide_on=...) takes them
-    left_out: Mapping[str, str] = field(default_factory=dict)  # column -> why
-    counts: Mapping[str, int] = field(default_factory=dict)  # rule -> rows
-    notes: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        lines = [f"{self.source} ({self.format}): {self.n_rows:,} rows, {self.n_kept:,} kept"]
-        for role, column in self.columns.items():
-            how = "recognised" if role in self.recognised else "given"
-            lines.append(f"  {role:<12}{column}  ({how})")
-        for what, names in (("contexts", self.contexts), ("confounders", self.confounders)):
-            if names:
-                shown = ", ".join(names[:12]) + (f", ... ({len(names)} in all)" if len(names) > 12 else "")
-                lines.append(f"  {what:<12}{shown}")
-        lines += [f"  {n:,} rows: {rule}" for rule, n in self.counts.items()]
-        lines += [f"  left out {column}: {why}" for column, why in self.left_out.items()]
-        lines += [f"  note: {note}" for note in self.notes]
-        return "\n".join(lines)
 
 
 @dataclass(frozen=True)
@@ -68,7 +41,7 @@ class Fault:
 
     rule: str
     column: str
-    of: Callable[[Any], Any]  # table -> truth column
+    of: Predicate
 
 
 @dataclass(frozen=True)
@@ -86,7 +59,7 @@ class Counted:
         return self.n_rows - self.n_unusable
 
 
-def list_faults(schema: Mapping[str, Any], roles: Roles) -> list[Fault]:
+def list_faults(schema: Schema, roles: Roles) -> list[Fault]:
     """Every way in which a row of this table can be unusable."""
     faults = []
     numbers = [name for name in (roles.outcome, roles.propensity) if name]
@@ -106,7 +79,7 @@ def list_faults(schema: Mapping[str, Any], roles: Roles) -> list[Fault]:
 PROPENSITY_RULE = "propensity outside (0, 1], dropped"
 
 
-def unreadable(schema: Mapping[str, Any], roles: Roles) -> list[Fault]:
+def unreadable(schema: Schema, roles: Roles) -> list[Fault]:
     """Values that are text where a number or a time must stand: the column is not what it was taken for."""
     found = []
     for role in ("outcome", "propensity"):
@@ -118,7 +91,7 @@ def unreadable(schema: Mapping[str, Any], roles: Roles) -> list[Fault]:
     return found
 
 
-def count_faults(rows: Any, faults: Sequence[Fault], label_columns: Sequence[str]) -> Counted:
+def count_faults(rows: ir.Table, faults: Sequence[Fault], label_columns: Sequence[str]) -> Counted:
     """The first pass: one aggregate query that counts every fault and about how many labels there are."""
     asked = {"n": rows.count(), "wrong": as_any(faults)(rows).sum()}
     asked |= {f"f{j}": fault.of(rows).sum() for j, fault in enumerate(faults)}
@@ -153,12 +126,12 @@ def check_faults(opened: Opened, asked: Asked, roles: Roles, faults: Sequence[Fa
         raise LogError(f"{opened.place}: no row can be used ({listed})")
 
 
-def as_any(faults: Sequence[Fault]) -> Callable[[Any], Any]:
+def as_any(faults: Sequence[Fault]) -> Predicate:
     """table -> whether a row has any of these faults."""
     return lambda table: reduce(or_, (fault.of(table) for fault in faults))
 
 
-def _missing(name: str, kind: Any) -> Callable[[Any], Any]:
+def _missing(name: str, kind: dt.DataType) -> Predicate:
     if kind.is_floating():
         return lambda table: table[name].isnull() | is_nan(table[name])
     if kind.is_json():
@@ -168,20 +141,20 @@ def _missing(name: str, kind: Any) -> Callable[[Any], Any]:
     return lambda table: table[name].isnull()
 
 
-def _infinite(name: str) -> Callable[[Any], Any]:
+def _infinite(name: str) -> Predicate:
     return lambda table: is_infinite(as_number(table[name]))
 
 
-def _outside(name: str) -> Callable[[Any], Any]:
-    def of(table: Any) -> Any:
+def _outside(name: str) -> Predicate:
+    def of(table: ir.Table) -> ir.BooleanColumn:
         chance = as_number(table[name])
         return (chance <= 0.0) | ((chance > 1.0 + _TOLERANCE) & ~is_nan(chance))  # to a database NaN is above 1
 
     return of
 
 
-def _unparsed(name: str, parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def of(table: Any) -> Any:
+def _unparsed(name: str, parse: Callable[[ir.Column], ir.Column]) -> Predicate:
+    def of(table: ir.Table) -> ir.BooleanColumn:
         is_blank = table[name].cast("string").strip().isin(("", "null"))
         return table[name].notnull() & ~is_blank & parse(table[name]).isnull()
 

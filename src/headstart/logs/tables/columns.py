@@ -6,9 +6,13 @@ import difflib
 import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from headstart.errors import LogError, OptionError
+from headstart.logs.tables.expressions import Schema
+
+if TYPE_CHECKING:
+    import ibis.expr.datatypes as dt
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "action": (
@@ -44,7 +48,7 @@ class Asked:
     contexts: tuple[str, ...] | None = None
     confounders: tuple[str, ...] = ()
     action_names: tuple[Hashable, ...] | None = None
-    where: Mapping[str, Any] = field(default_factory=dict)
+    where: Mapping[str, object] = field(default_factory=dict)
     missing: Literal["drop", "error"] = "drop"
 
     def __post_init__(self) -> None:
@@ -53,12 +57,23 @@ class Asked:
         if self.action_names is not None and len(set(self.action_names)) != len(self.action_names):
             raise LogError(f"action_names must differ, got {self.action_names!r}")
         for role in _REQUIRED:
-            if getattr(self, role) is False:
+            if self.given(role) is False:
                 raise OptionError(f"{role} must be the name of a column: a log needs one")
+
+    def given(self, role: str) -> str | Literal[False] | None:
+        """What the caller said of a role."""
+        roles = {
+            "action": self.action,
+            "outcome": self.outcome,
+            "propensity": self.propensity,
+            "timestamp": self.timestamp,
+            "id": self.id,
+        }
+        return roles[role]
 
     def named(self) -> list[str]:
         """Every column that the caller gave a role."""
-        roles = [getattr(self, role) for role in ALIASES]
+        roles = [self.given(role) for role in ALIASES]
         return [name for name in (*roles, *(self.contexts or ()), *self.confounders) if name]
 
 
@@ -73,10 +88,25 @@ class Roles:
     left_out: Mapping[str, str]  # column -> why
     are_contexts_given: bool
 
-    def __getattr__(self, role: str) -> str | None:
-        if role in ALIASES:
-            return self.columns.get(role)
-        raise AttributeError(role)
+    @property
+    def action(self) -> str:
+        return self.columns["action"]
+
+    @property
+    def outcome(self) -> str:
+        return self.columns["outcome"]
+
+    @property
+    def propensity(self) -> str | None:
+        return self.columns.get("propensity")
+
+    @property
+    def timestamp(self) -> str | None:
+        return self.columns.get("timestamp")
+
+    @property
+    def id(self) -> str | None:
+        return self.columns.get("id")
 
     @property
     def adjusted(self) -> tuple[str, ...]:
@@ -96,7 +126,7 @@ class Roles:
 
 
 def find_roles(
-    schema: Mapping[str, Any],
+    schema: Schema,
     asked: Asked,
     known: Mapping[str, str] | None = None,
     contexts: Sequence[str] | None = None,
@@ -107,56 +137,68 @@ def find_roles(
     word goes before it, and a name in common use comes last. Two candidates for a role are never chosen between:
     for an action, an outcome or a propensity that is an error, a time or an id is then not used, and said.
     """
-    known = known or {}
     names = list(schema)
     for name in (*asked.named(), *asked.where):
         check_column(name, names)
-    taken = set(asked.named()) | {known[role] for role in known if getattr(asked, role) is None}
+    columns, recognised, left_out = _name_roles(names, asked, known or {})
+    spare = [name for name in names if name not in columns.values() and name not in left_out]
+    chosen, reasons = _choose_contexts(spare, schema, asked, contexts)
+    _check_contexts(chosen, asked.confounders, columns, schema)
+    extra = tuple(name for name in asked.confounders if name not in chosen)
+    return Roles(columns, recognised, tuple(chosen), extra, left_out | reasons, asked.contexts is not None)
+
+
+def _name_roles(
+    names: Sequence[str], asked: Asked, known: Mapping[str, str]
+) -> tuple[dict[str, str], tuple[str, ...], dict[str, str]]:
+    """(role -> column, the roles that nobody gave, columns that may be a role and are therefore left out)."""
+    taken = set(asked.named()) | {known[role] for role in known if asked.given(role) is None}
     columns: dict[str, str] = {}
     recognised: list[str] = []
     left_out: dict[str, str] = {}
     for role in ALIASES:
-        given = getattr(asked, role)
+        given = asked.given(role)
         if given is False:
             continue
-        if given or role in known:
-            columns[role] = given or known[role]
+        column = given or known.get(role)
+        if column is None:
+            column, unclear = _recognise(role, [name for name in names if name not in taken], names)
+            left_out |= unclear
+        if column is not None:
+            columns[role] = column
+            taken.add(column)
             if not given:
                 recognised.append(role)
-            continue
-        found = [name for name in names if _plain(name) in ALIASES[role] and name not in taken]
-        if len(found) > 1 and role in (*_REQUIRED, "propensity"):
-            way = "" if role in _REQUIRED else ", or propensity=False"
-            raise LogError(f"{_listed(found)} may each be the {role}: say which with {role}={found[0]!r}{way}")
-        if len(found) > 1:
-            left_out |= {
-                name: f"{_listed(found)} may each be the {role}; {role}={found[0]!r} would choose" for name in found
-            }
-        elif found:
-            columns[role] = found[0]
-            recognised.append(role)
-            taken.add(found[0])
-        elif role in _REQUIRED:
-            raise LogError(f"no column looks like the {role}: give {role}=, one of {', '.join(map(str, names))}")
     _check_used_once(columns)
-    spare = [name for name in names if name not in columns.values() and name not in left_out]
-    chosen = list(asked.contexts if asked.contexts is not None else contexts if contexts is not None else [])
-    if asked.contexts is None:
-        chosen = [name for name in chosen if name in spare and name not in asked.confounders]
-        if contexts is None:
-            chosen, reasons = _choose_contexts(spare, schema, asked)
-            left_out |= reasons
-    for name in (*chosen, *asked.confounders):
+    return columns, tuple(recognised), left_out
+
+
+def _recognise(role: str, free: Sequence[str], names: Sequence[str]) -> tuple[str | None, dict[str, str]]:
+    """The one column with a name in common use for the role; or, where two have one, why neither is used."""
+    found = [name for name in free if _plain(name) in ALIASES[role]]
+    if len(found) == 1:
+        return found[0], {}
+    if not found and role in _REQUIRED:
+        raise LogError(f"no column looks like the {role}: give {role}=, one of {', '.join(map(str, names))}")
+    if found and role in (*_REQUIRED, "propensity"):
+        way = "" if role in _REQUIRED else ", or propensity=False"
+        raise LogError(f"{_listed(found)} may each be the {role}: say which with {role}={found[0]!r}{way}")
+    why = f"{_listed(found)} may each be the {role}; {role}={found[0]!r} would choose" if found else ""
+    return None, dict.fromkeys(found, why)
+
+
+def _check_contexts(
+    chosen: Sequence[str], confounders: Sequence[str], columns: Mapping[str, str], schema: Schema
+) -> None:
+    for name in (*chosen, *confounders):
         if name in columns.values():
             role = next(role for role in columns if columns[role] == name)
             raise LogError(f"column {name!r} is the {role}: it cannot be a context too")
         if not is_usable(schema[name]):
             raise LogError(f"context column {name!r} must be numbers, booleans or text, it is {schema[name]}")
-    extra = tuple(name for name in asked.confounders if name not in chosen)
-    for group, what in ((chosen, "contexts"), (asked.confounders, "confounders")):
+    for group, what in ((chosen, "contexts"), (confounders, "confounders")):
         if len(set(group)) != len(group):
             raise LogError(f"{what} must differ, got {_listed(list(group))}")
-    return Roles(columns, tuple(recognised), tuple(chosen), extra, left_out, asked.contexts is not None)
 
 
 def check_column(name: str, names: Sequence[str]) -> str:
@@ -168,7 +210,7 @@ def check_column(name: str, names: Sequence[str]) -> str:
     raise LogError(f"there is no column {name!r}; {hint}columns: {', '.join(map(str, names))}")
 
 
-def check_names(names: Sequence[Any], place: str) -> None:
+def check_names(names: Sequence[object], place: str) -> None:
     """Column names that differ, also for a database to which A and a are the same."""
     seen: dict[str, str] = {}
     for name in names:
@@ -182,19 +224,26 @@ def check_names(names: Sequence[Any], place: str) -> None:
         seen[name.casefold()] = name
 
 
-def is_usable(kind: Any) -> bool:
+def is_usable(kind: dt.DataType) -> bool:
     """Whether a column of this Ibis type can be a context."""
     return kind.is_numeric() or kind.is_boolean() or is_text(kind)
 
 
-def is_text(kind: Any) -> bool:
+def is_text(kind: dt.DataType) -> bool:
     return kind.is_string() or kind.is_json()
 
 
 def _choose_contexts(
-    spare: Sequence[str], schema: Mapping[str, Any], asked: Asked
+    spare: Sequence[str], schema: Schema, asked: Asked, contexts: Sequence[str] | None
 ) -> tuple[list[str], dict[str, str]]:
-    """Without a word from the caller: every other column that can be one and is not an identifier by its name."""
+    """The columns to decide on, and why others are not: the caller's, the source's, or all that can be one.
+
+    Without a word from either that is every other column that is not an identifier by its name.
+    """
+    if asked.contexts is not None:
+        return list(asked.contexts), {}
+    if contexts is not None:
+        return [name for name in contexts if name in spare and name not in asked.confounders], {}
     chosen, left_out = [], {}
     for name in spare:
         if name in asked.confounders or name in asked.where:

@@ -12,10 +12,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from headstart.checks import check_whole
 from headstart.errors import HeadstartError, LogError, OptionError
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+    from ibis.backends.duckdb import Backend
 
 _MOST_THREADS = 4  # each holds pages of every column it scans: more would break the promise of bounded memory
 
@@ -34,7 +38,7 @@ class Settings:
             check_whole("threads", self.threads)
 
 
-def connect(settings: Settings) -> Any:
+def connect_duckdb(settings: Settings) -> Backend:
     """An Ibis connection to a new embedded DuckDB; what does not fit in memory spills to its scratch folder."""
     import ibis
 
@@ -49,19 +53,19 @@ def connect(settings: Settings) -> Any:
     return backend
 
 
-def scratch_folder(backend: Any) -> Path:
+def scratch_folder(backend: Backend) -> Path:
     """Where this connection may write files that live as long as it does."""
     return Path(backend.con.execute("SELECT current_setting('temp_directory')").fetchone()[0])
 
 
-def as_view(backend: Any, query: str) -> Any:
+def as_view(backend: Backend, query: str) -> ir.Table:
     """The rows of a DuckDB query as a lazy Ibis table."""
     name = f"view_{uuid.uuid4().hex}"
     backend.con.execute(f"CREATE TEMP VIEW {name} AS {query}")
     return as_table(backend, name)
 
 
-def as_table(backend: Any, name: str) -> Any:
+def as_table(backend: Backend, name: str) -> ir.Table:
     """A table or view that the connection has. (Ibis's own way asks for types by a call that DuckDB deprecates.)"""
     import ibis.expr.operations as ops
     from ibis.expr.schema import Schema
@@ -72,7 +76,7 @@ def as_table(backend: Any, name: str) -> Any:
     return ops.DatabaseTable(name, schema=schema, source=backend, namespace=ops.Namespace()).to_expr()
 
 
-def is_embedded(table: Any) -> bool:
+def is_embedded(table: ir.Table) -> bool:
     """Whether rows of this table have an order and a number: true of DuckDB, not of a distributed table."""
     return table.get_backend().name == "duckdb"
 

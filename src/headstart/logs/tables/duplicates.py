@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 from headstart.logs.tables.canonical import as_time
 from headstart.logs.tables.cleaning import Counted
 from headstart.logs.tables.columns import Roles
 from headstart.logs.tables.connection import is_embedded
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
 
 OUT_OF_ORDER = "earlier than the row before; read_log puts them in order"
 SAME_ID = "an id that came before, dropped"
@@ -28,7 +31,7 @@ class Repeats:
     notes: tuple[str, ...] = ()
 
 
-def find_repeats(rows: Any, kept: Any, roles: Roles, counted: Counted) -> Repeats:
+def find_repeats(rows: ir.Table, kept: ir.Table, roles: Roles, counted: Counted) -> Repeats:
     """Ids that come again, equal rows, and times out of order."""
     counts: dict[str, int] = {}
     notes: list[str] = []
@@ -51,7 +54,7 @@ def find_repeats(rows: Any, kept: Any, roles: Roles, counted: Counted) -> Repeat
     return Repeats(n_ids, counts, tuple(notes))
 
 
-def count_repeated(rows: Any, column: str, n_rows: int) -> int:
+def count_repeated(rows: ir.Table, column: str, n_rows: int) -> int:
     """Rows whose id another row has before them. Dealt into parts by their hash, so that memory is bounded."""
     n_parts = -(-n_rows // _IDS_AT_ONCE) if is_embedded(rows) else 1
     repeated = 0
@@ -64,14 +67,14 @@ def count_repeated(rows: Any, column: str, n_rows: int) -> int:
     return repeated
 
 
-def count_out_of_order(rows: Any, column: str) -> int:
+def count_out_of_order(rows: ir.Table, column: str) -> int:
     """Rows whose time is earlier than that of the row before, in the order of the source."""
     times = rows.select(time=as_time(rows[column]))
     steps = times.mutate(before=times.time.lag())
     return int(steps.aggregate(n=(steps.time < steps.before).sum()).to_pyarrow()["n"][0].as_py() or 0)
 
 
-def keep_first(rows: Any, roles: Roles) -> Any:
+def keep_first(rows: ir.Table, roles: Roles) -> ir.Table:
     """The first row of each id, in the order of the source where it has one; rows without an id stay."""
     import ibis
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from headstart.errors import LogError
 from headstart.logs.encoding import Encoding
 from headstart.logs.tables.canonical import distinct_values
 from headstart.logs.tables.cleaning import Counted
 from headstart.logs.tables.columns import Asked, Roles
+from headstart.logs.tables.expressions import Schema
 from headstart.logs.tables.sources.opened import Opened
+
+if TYPE_CHECKING:
+    import ibis.expr.datatypes as dt
+    import ibis.expr.types as ir
 
 MOST_ACTIONS = 1_000
 MOST_CATEGORIES = 200
@@ -18,14 +23,14 @@ _MARGIN = 5  # a sketch that says this many times the limit cannot be wrong abou
 _MOST_COUNTED = 1_000_000  # labels that are worth counting exactly for a message
 
 
-def label_columns(schema: Mapping[str, Any], roles: Roles) -> list[str]:
+def label_columns(schema: Schema, roles: Roles) -> list[str]:
     """The columns whose values are labels: the action, and contexts of text or truth values."""
-    return [roles.columns["action"], *(name for name in roles.adjusted if not schema[name].is_numeric())]
+    return [roles.action, *(name for name in roles.adjusted if not schema[name].is_numeric())]
 
 
-def too_varied(rows: Any, roles: Roles, asked: Asked, counted: Counted, place: str) -> dict[str, str]:
+def too_varied(rows: ir.Table, roles: Roles, asked: Asked, counted: Counted, place: str) -> dict[str, str]:
     """Text contexts of too many values: an error for those that were named, otherwise left out and said."""
-    action = roles.columns["action"]
+    action = roles.action
     if counted.about_distinct[action] > _MARGIN * MOST_ACTIONS:
         _refuse_actions(_count(rows, action, counted), action, place)
     left_out = {}
@@ -36,11 +41,11 @@ def too_varied(rows: Any, roles: Roles, asked: Asked, counted: Counted, place: s
 
 
 def read_labels(
-    rows: Any, opened: Opened, schema: Mapping[str, Any], roles: Roles, asked: Asked
+    rows: ir.Table, opened: Opened, schema: Schema, roles: Roles, asked: Asked
 ) -> tuple[tuple[Hashable, ...], Mapping[str, tuple[Hashable, ...]], dict[str, str]]:
     """(action names, categories of each column that has them, columns left out for too many): the second pass."""
     values = distinct_values(rows, label_columns(schema, roles))
-    action = roles.columns["action"]
+    action = roles.action
     kind = schema[action]
     if not (kind.is_numeric() or kind.is_boolean() or kind.is_string()):
         raise LogError(f"{opened.place}: the action column {action!r} must be text or numbers, it is {kind}")
@@ -85,7 +90,7 @@ def _refuse_categories(n: str, column: str, roles: Roles, place: str) -> str:
     return why
 
 
-def _count(rows: Any, column: str, counted: Counted) -> str:
+def _count(rows: ir.Table, column: str, counted: Counted) -> str:
     """How many values, exactly where that is cheap."""
     about = counted.about_distinct[column]
     if about > _MOST_COUNTED:
@@ -93,7 +98,7 @@ def _count(rows: Any, column: str, counted: Counted) -> str:
     return f"{rows.aggregate(n=rows[column].nunique()).to_pyarrow()['n'][0].as_py():,}"
 
 
-def _check_known(rows: Any, column: str, seen: set[Hashable], names: Sequence[Hashable], place: str) -> None:
+def _check_known(rows: ir.Table, column: str, seen: set[Hashable], names: Sequence[Hashable], place: str) -> None:
     unknown = seen - set(names)
     if not unknown:
         return
@@ -104,15 +109,15 @@ def _check_known(rows: Any, column: str, seen: set[Hashable], names: Sequence[Ha
     raise LogError(f"{place}: column {column!r} has actions that are not in action_names: {listed}{more}")
 
 
-def _as_label(value: Any) -> Hashable:
+def _as_label(value: object) -> Hashable:
     """Whole numbers as int, also where a missing value has made a column of floats."""
     if isinstance(value, bool | str | int):
         return value
-    number = float(value)
+    number = float(value)  # type: ignore[arg-type]  # a column of other numbers, decimals among them
     return int(number) if number.is_integer() else number
 
 
-def _fits(label: Hashable, kind: Any) -> bool:
+def _fits(label: Hashable, kind: dt.DataType) -> bool:
     try:
         _like(label, kind)
     except ValueError:
@@ -120,12 +125,12 @@ def _fits(label: Hashable, kind: Any) -> bool:
     return True
 
 
-def _like(label: Hashable, kind: Any) -> Hashable:
+def _like(label: Hashable, kind: dt.DataType) -> Hashable:
     """A label of a format (text, or an index) as the action column would have it."""
     if kind.is_string():
         return str(label)
     return _as_label(float(label)) if kind.is_numeric() else label  # type: ignore[arg-type]
 
 
-def _in_order(labels: set[Any]) -> tuple[Hashable, ...]:
-    return tuple(sorted(labels))
+def _in_order(labels: Iterable[Hashable]) -> tuple[Hashable, ...]:
+    return tuple(sorted(labels))  # type: ignore[type-var]  # of one column: they compare

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -11,8 +11,22 @@ from headstart.arrays import Floats
 from headstart.errors import LogError
 from headstart.logs.tables.statistics import names_of
 
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
 
-def with_logistic(table: Any, slopes: Floats, intercepts: Floats) -> Any:
+
+@runtime_checkable
+class LogisticModel(Protocol):
+    """P(a | x) proportional to exp(intercepts_a + slopes_a'x)."""
+
+    @property
+    def slopes(self) -> Floats: ...  # (K, d)
+
+    @property
+    def intercepts(self) -> Floats: ...  # (K,); -inf for an action that has no chance
+
+
+def with_logistic(table: ir.Table, slopes: Floats, intercepts: Floats) -> ir.Table:
     """The canonical table with p0, p1, ... and `propensity` of a multinomial logistic regression.
 
     The largest score is subtracted before exp, as in the kernel. An action with an intercept of -inf (the model's log
@@ -29,7 +43,7 @@ def with_logistic(table: Any, slopes: Floats, intercepts: Floats) -> Any:
     old = [name for name in ("propensity", *names_of("p", n_actions)) if name in table.columns]
     rows = table.drop(*old) if old else table
 
-    def score(k: int) -> Any:
+    def score(k: int) -> ir.FloatingColumn:
         terms = [rows[f"x{j}"] * float(slopes[k, j]) for j in range(n_features)]
         return reduce(lambda total, term: total + term, terms, ibis.literal(float(intercepts[k]), "float64"))
 

@@ -14,13 +14,17 @@ has. If it is small, only rows whose key lies below a threshold are looked at, f
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from headstart.arrays import Integers
 from headstart.logs.tables.batches import read_batches
 from headstart.logs.tables.statistics import as_array
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+    import pyarrow as pa
 
 _PRIME = 2147483579  # the largest below 2^31 that is 2 modulo 3, so that cubing is one to one
 _ROUNDS = 3
@@ -31,9 +35,9 @@ _SMALL = 100_000  # rows that are simply grouped
 _BATCH = 1 << 16
 
 
-def sample_rows(
-    table: Any, keyed_by: Sequence[str], others: Sequence[str], n_rows: int, rng: np.random.Generator
-) -> Any:
+def draw_rows(
+    table: ir.Table, keyed_by: Sequence[str], others: Sequence[str], n_rows: int, rng: np.random.Generator
+) -> pa.Table:
     """`n_rows` rows of the columns `keyed_by` and `others`, as an Arrow table; fewer only if there are no more.
 
     Keys come from `keyed_by`: numbers that every database computes alike. `others` (estimated propensities, say,
@@ -56,7 +60,7 @@ def sample_rows(
     return found.take(pa.array(order[chosen]))
 
 
-def copies_of_a_row(rows: Any, n: int) -> float:
+def copies_of_a_row(rows: ir.Table, n: int) -> float:
     """An estimate of F / n: how often the average row's values occur. `rows` has keys. One pass.
 
     Rows fall into buckets by their key; the squared deviations of the buckets' sizes add up to F (1 - 1 / buckets)
@@ -71,8 +75,8 @@ def copies_of_a_row(rows: Any, n: int) -> float:
 
 
 def with_keys(
-    table: Any, keyed_by: Sequence[str], others: Sequence[str], rng: np.random.Generator
-) -> tuple[Any, int]:
+    table: ir.Table, keyed_by: Sequence[str], others: Sequence[str], rng: np.random.Generator
+) -> tuple[ir.Table, int]:
     """These columns with a key made of those in `keyed_by` and the seed, and the number of rows."""
     n, scales = _look_over(table, keyed_by)
     weights = 2 * rng.integers(1 << 28, 1 << 29, size=len(keyed_by)) + 1
@@ -81,7 +85,7 @@ def with_keys(
     return _with_key(table.select(*keyed_by, *others), factors, words.tolist()), n
 
 
-def _look_over(table: Any, names: Sequence[str]) -> tuple[int, list[float]]:
+def _look_over(table: ir.Table, names: Sequence[str]) -> tuple[int, list[float]]:
     """The number of rows, and the power of two that brings each column into [-1, 1]."""
     extremes = {f"top_{name}": table[name].abs().max() for name in names}
     found = table.aggregate(n_rows=table.count(), **extremes).to_pyarrow()
@@ -89,13 +93,13 @@ def _look_over(table: Any, names: Sequence[str]) -> tuple[int, list[float]]:
     return int(found["n_rows"][0].as_py()), [float(2.0 ** -np.frexp(top)[1]) for top in tops]
 
 
-def _with_key(table: Any, factors: Sequence[tuple[str, float, int]], words: Sequence[int]) -> Any:
+def _with_key(table: ir.Table, factors: Sequence[tuple[str, float, int]], words: Sequence[int]) -> ir.Table:
     """The table with `key`, a number 0..prime-1 made of columns (with their scales and weights) and the seed's words.
 
     The columns, scaled to [-1, 1], are added up with the seed's odd weights below 2^30; the sum's bits become two
     whole numbers, which cubes modulo a prime mix with the seed's words (Albrecht et al. 2016, MiMC).
     """
-    total: Any = 0.0
+    total: ir.FloatingColumn | float = 0.0
     for name, scale, weight in factors:
         # Both factors are exact in decimal or with an exponent: no database reads another number than we wrote.
         total = total + table[name].cast("float64") * scale * float(weight)
@@ -111,7 +115,7 @@ def _with_key(table: Any, factors: Sequence[tuple[str, float, int]], words: Sequ
     return rows.drop("low")
 
 
-def _thin(rows: Any, names: Sequence[str], threshold: float, share: float) -> Any:
+def _thin(rows: ir.Table, names: Sequence[str], threshold: float, share: float) -> pa.Table:
     """A Poisson sample: of every group of equal rows a binomial number, drawn by the group's key."""
     import pyarrow as pa
 
@@ -122,7 +126,7 @@ def _thin(rows: Any, names: Sequence[str], threshold: float, share: float) -> An
     return pa.Table.from_batches(batches, schema=groups.schema().to_pyarrow())
 
 
-def _thinned(batches: Iterator[Any], threshold: float, share: float) -> Iterator[Any]:
+def _thinned(batches: Iterator[pa.RecordBatch], threshold: float, share: float) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
     for batch in batches:
@@ -130,7 +134,7 @@ def _thinned(batches: Iterator[Any], threshold: float, share: float) -> Iterator
         yield batch.take(pa.array(np.repeat(np.arange(batch.num_rows), taken)))
 
 
-def _draw_copies(batch: Any, threshold: float, share: float) -> Integers:
+def _draw_copies(batch: pa.RecordBatch, threshold: float, share: float) -> Integers:
     """How many of each group's rows are taken: the binomial's quantile at what the key says, uniform on (0, 1)."""
     from scipy.special import bdtr, bdtrik
 

@@ -1,4 +1,4 @@
-"""Group-by aggregates over a canonical table: the sums of `headstart.statistics`, computed where the rows are.
+"""Group-by aggregates over a canonical table: the sums of `headstart.logs.sums`, computed where the rows are.
 
 One query each, and nothing in it but what is asked for: the three sums that weighting needs take half the time of
 all twelve.
@@ -11,8 +11,8 @@ mean is a million times the deviation. Centre such a column before it comes here
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +21,16 @@ from headstart.arrays import Floats, Integers
 from headstart.errors import LogError
 from headstart.logs.sums import EVERY, ActionSums, ContextSums
 
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+    import pyarrow as pa
+
+Kind = TypeVar("Kind", bound=np.generic)
 WEIGHTED = ("w", "wy", "wyy", "ww", "wwy", "wwyy", "rarest")
 EXTREMES = ("lowest", "highest", "rarest")
 
 
-def sum_actions(table: Any, n_actions: int, fields: Sequence[str] = EVERY) -> ActionSums:
+def query_action_sums(table: ir.Table, n_actions: int, fields: Sequence[str] = EVERY) -> ActionSums:
     """`ActionSums` of a canonical table. Fields that are not asked for, or need propensities it has not, are NaN."""
     has_weights = "propensity" in table.columns
     wanted = [field for field in fields if has_weights or field not in WEIGHTED]
@@ -40,7 +45,7 @@ def sum_actions(table: Any, n_actions: int, fields: Sequence[str] = EVERY) -> Ac
     return ActionSums(**sums)
 
 
-_ACTION_SUMS: dict[str, Any] = {
+_ACTION_SUMS: Mapping[str, Callable[[ir.Table], ir.Scalar]] = {
     "n": lambda rows: rows.count(),
     "y": lambda rows: rows.outcome.sum(),
     "yy": lambda rows: (rows.outcome * rows.outcome).sum(),
@@ -56,7 +61,7 @@ _ACTION_SUMS: dict[str, Any] = {
 }
 
 
-def sum_contexts(table: Any, n_actions: int, n_features: int) -> ContextSums:
+def query_context_sums(table: ir.Table, n_actions: int, n_features: int) -> ContextSums:
     """`ContextSums` of a canonical table; sums with w are NaN without propensities."""
     names = [f"x{j}" for j in range(n_features)]
     has_weights = "propensity" in table.columns
@@ -80,7 +85,7 @@ def sum_contexts(table: Any, n_actions: int, n_features: int) -> ContextSums:
     return ContextSums(x=gather("x"), xx=gather("xx"), wx=gather("wx"), wxx=gather("wxx"))
 
 
-def count_propensities(table: Any, edges: Floats, n_actions: int) -> Integers:
+def query_propensity_counts(table: ir.Table, edges: Floats, n_actions: int) -> Integers:
     """Rows per action and bin of the propensity of the action taken, (K, bins); a bin holds its lower edge."""
     n_bins = edges.size - 1
     # As searchsorted and a clip do: how many inner edges the propensity has reached.
@@ -94,11 +99,11 @@ def count_propensities(table: Any, edges: Floats, n_actions: int) -> Integers:
     return counts
 
 
-def sum_products(table: Any, n_actions: int, n_features: int) -> tuple[Floats, Floats]:
+def query_product_sums(table: ir.Table, n_actions: int, n_features: int) -> tuple[Floats, Floats]:
     """Per action, of z = (x, 1): the sums of z z', (K, d + 1, d + 1), and of y z, (K, d + 1). One pass."""
     names = [f"x{j}" for j in range(n_features)]
     rows = table.select("action", "outcome", *names)
-    sums: dict[str, Any] = {}
+    sums: dict[str, ir.Scalar] = {}
     for i, name in enumerate(names):
         for other in names[i:]:
             sums[f"{name}_{other}"] = (rows[name] * rows[other]).sum()
@@ -116,17 +121,17 @@ def sum_products(table: Any, n_actions: int, n_features: int) -> tuple[Floats, F
     return grams, moments
 
 
-def with_weights(rows: Any) -> Any:
+def with_weights(rows: ir.Table) -> ir.Table:
     """The table with w = 1 / propensity, written once so that the database divides once."""
     return rows.mutate(w=1.0 / rows.propensity) if "propensity" in rows.columns else rows
 
 
-def as_array(column: Any, kind: type) -> NDArray[Any]:
+def as_array(column: pa.ChunkedArray, kind: type[Kind]) -> NDArray[Kind]:
     """An Arrow column without nulls as a contiguous numpy array; nulls of a float column become NaN."""
     return np.ascontiguousarray(column.to_numpy(), dtype=kind)
 
 
-def _by_action(rows: Any, sums: dict[str, Any], n_actions: int) -> dict[str, Floats]:
+def _by_action(rows: ir.Table, sums: Mapping[str, ir.Scalar], n_actions: int) -> dict[str, Floats]:
     """The aggregates per action index, NaN for an action without rows."""
     found = rows.group_by("action").aggregate(**sums).to_pyarrow()
     actions = check_indices(as_array(found["action"], np.float64), n_actions)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,14 +13,20 @@ from headstart.checks import check_whole
 from headstart.errors import ActionError, LogError, OptionError
 from headstart.logs.encoding import Encoding
 from headstart.logs.log import Log
+from headstart.logs.reading import Reading
 from headstart.logs.sums import EVERY, ActionSums, ContextSums
 from headstart.logs.tables import statistics
 from headstart.logs.tables.batches import read_batches
 from headstart.logs.tables.categories import MAX_GROUPS, OutcomeCounts, count_outcomes, nearest_pivot
-from headstart.logs.tables.logistic import with_logistic
-from headstart.logs.tables.sampling import sample_rows
+from headstart.logs.tables.expressions import Predicate
+from headstart.logs.tables.logistic import LogisticModel, with_logistic
+from headstart.logs.tables.sampling import draw_rows
 from headstart.logs.tables.statistics import names_of
 from headstart.randomness import RNG, as_generator
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+    import pyarrow as pa
 
 
 class LogTable:
@@ -38,7 +44,12 @@ class LogTable:
     """
 
     def __init__(
-        self, table: Any, *, encoding: Encoding, action_names: tuple[Hashable, ...], reading: Any = None
+        self,
+        table: ir.Table,
+        *,
+        encoding: Encoding,
+        action_names: tuple[Hashable, ...],
+        reading: Reading | None = None,
     ) -> None:
         self._table, self._encoding, self._action_names = table, encoding, tuple(action_names)
         self.reading = reading
@@ -52,7 +63,7 @@ class LogTable:
                 raise LogError(f"the canonical table has no column {name!r}; it has {', '.join(table.columns)}")
 
     @property
-    def table(self) -> Any:
+    def table(self) -> ir.Table:
         """The Ibis expression."""
         return self._table
 
@@ -108,7 +119,7 @@ class LogTable:
             known = ", ".join(repr(name) for name in self._action_names[:8])
             raise ActionError(f"unknown action {label!r}; known: {known}") from None
 
-    def context(self, user: Mapping[str, Any] | ArrayLike) -> Floats:
+    def context(self, user: Mapping[str, object] | ArrayLike) -> Floats:
         """One user's columns, by name, as the vector that oracles and evaluators take."""
         return self._encoding.encode(user)
 
@@ -128,24 +139,24 @@ class LogTable:
         """Sums of outcomes and weights per action. One query, asked once; `only` these fields, the others NaN."""
         if self._sums is not None:
             return self._sums
-        sums = statistics.sum_actions(self._table, self.n_actions, only)
+        sums = statistics.query_action_sums(self._table, self.n_actions, only)
         if set(only) >= set(EVERY):
             self._sums, self._length = sums, int(sums.n.sum())
         return sums
 
     def context_sums(self) -> ContextSums:
         """Sums of context columns per action, plain and weighted."""
-        return statistics.sum_contexts(self._table, self.n_actions, self.n_features)
+        return statistics.query_context_sums(self._table, self.n_actions, self.n_features)
 
     def product_sums(self) -> tuple[Floats, Floats]:
         """Per action, of z = (x, 1): the sums of z z', (K, d + 1, d + 1), and of y z, (K, d + 1)."""
-        return statistics.sum_products(self._table, self.n_actions, self.n_features)
+        return statistics.query_product_sums(self._table, self.n_actions, self.n_features)
 
     def propensity_counts(self, edges: ArrayLike) -> Integers:
         """Rows per action and bin of the propensity of the action taken, (K, bins)."""
         if not self.has_propensities:
             raise LogError("the log has no propensities: see LogTable.with_propensities_from")
-        return statistics.count_propensities(self._table, np.asarray(edges, float), self.n_actions)
+        return statistics.query_propensity_counts(self._table, np.asarray(edges, float), self.n_actions)
 
     def outcome_counts(self, max_groups: int = MAX_GROUPS) -> OutcomeCounts:
         """Rows per action and outcome. Beyond `max_groups` different ones a sample stands for the table, out loud."""
@@ -166,29 +177,28 @@ class LogTable:
         rows = self._table.select("action", "outcome", **points)
         return self._count(rows, list(points), max_groups)
 
-    def _count(self, table: Any, strata: list[str], max_groups: int) -> OutcomeCounts:
+    def _count(self, table: ir.Table, strata: list[str], max_groups: int) -> OutcomeCounts:
         return count_outcomes(table, strata, self.n_actions, len(self), check_whole("max_groups", max_groups))
 
-    def with_propensities_from(self, model: Any) -> LogTable:
+    def with_propensities_from(self, model: LogisticModel) -> LogTable:
         """The same table with the propensities of a logistic model, computed by the database row by row.
 
-        `model` is a LogisticPropensity, or anything whose `kernel_state` has `slopes` (K, d) and `intercepts` (K,).
+        `model` is a LogisticPropensity, or anything with `slopes` (K, d) and `intercepts` (K,).
         """
-        state: Any = getattr(model, "kernel_state", None)
-        if not (hasattr(state, "slopes") and hasattr(state, "intercepts")):
+        if not isinstance(model, LogisticModel):
             raise OptionError(
                 f"the model must be a LogisticPropensity, got {type(model).__name__}: other models need rows, so "
                 "take a sample(n_rows) and estimate there"
             )
-        known = state.slopes.shape
+        known = model.slopes.shape
         if known != (self.n_actions, self.n_features):
             raise OptionError(
                 f"the model is of {known[0]} actions and {known[1]} context columns, the table has {self.n_actions} "
                 f"and {self.n_features}"
             )
-        return self._twin(with_logistic(self._table, state.slopes, state.intercepts))
+        return self._twin(with_logistic(self._table, model.slopes, model.intercepts))
 
-    def filter(self, predicate: Any) -> LogTable:
+    def filter(self, predicate: Predicate) -> LogTable:
         """The rows for which an Ibis predicate over the canonical columns holds: `table.filter(lambda t: ...)`."""
         return self._twin(self._table.filter(predicate))
 
@@ -206,7 +216,7 @@ class LogTable:
             return self.to_log()
         names = ["action", "outcome", *names_of("x", self.n_features)]
         others = [name for name in self._columns() if name not in names]
-        return self._as_log(sample_rows(self._table, names, others, n_rows, as_generator(rng)))
+        return self._as_log(draw_rows(self._table, names, others, n_rows, as_generator(rng)))
 
     def batches(self, n_rows: int = 1 << 16) -> Iterator[Log]:
         """All rows, at most `n_rows` at a time, as Logs. An embedded DuckDB takes no other query meanwhile."""
@@ -214,7 +224,7 @@ class LogTable:
             if batch.num_rows:
                 yield self._as_log(batch)
 
-    def _twin(self, table: Any) -> LogTable:
+    def _twin(self, table: ir.Table) -> LogTable:
         return LogTable(table, encoding=self._encoding, action_names=self._action_names, reading=self.reading)
 
     def _check_vectors(self) -> None:
@@ -232,7 +242,7 @@ class LogTable:
             names.append("propensity")
         return names
 
-    def _as_log(self, rows: Any) -> Log:
+    def _as_log(self, rows: pa.Table | pa.RecordBatch) -> Log:
         def column(name: str) -> Floats:
             return statistics.as_array(rows[name], np.float64)
 

@@ -10,7 +10,6 @@ import importlib
 import pkgutil
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
 from headstart.errors import LogError
 from headstart.logs.tables.connection import Settings, log_errors
@@ -30,12 +29,12 @@ def all_sources() -> tuple[tuple[Source, ...], tuple[Shape, ...]]:
     shapes: list[Shape] = []
     for module in pkgutil.iter_modules(__path__):
         found = importlib.import_module(f"{__name__}.{module.name}")
-        sources += getattr(found, "SOURCES", ())
-        shapes += getattr(found, "SHAPES", ())
+        sources += vars(found).get("SOURCES", ())
+        shapes += vars(found).get("SHAPES", ())
     return tuple(sorted(sources, key=lambda source: not source.is_special)), tuple(shapes)
 
 
-def open_source(source: Any, format: str | None, settings: Settings) -> Opened:
+def open_source(source: object, format: str | None, settings: Settings) -> Opened:
     """The lazy table of whatever the caller has."""
     sources, shapes = all_sources()
     known: dict[str, Source | Shape] = {kind.name: kind for kind in sources}
@@ -50,25 +49,25 @@ def open_source(source: Any, format: str | None, settings: Settings) -> Opened:
             opened = chosen.open(thing, settings)
         else:
             opened = _recognise(thing, place, sources).open(thing, settings)
-        return arrange(opened, chosen if isinstance(chosen, Shape) else None)
+        return lay_out(opened, chosen if isinstance(chosen, Shape) else None)
 
 
-def arrange(opened: Opened, shape: Shape | None = None) -> Opened:
+def lay_out(opened: Opened, shape: Shape | None = None) -> Opened:
     """The table in the layout that its columns show, or in the one that was asked for."""
     if shape is not None and not shape.recognises(opened.table):
         columns = ", ".join(opened.table.columns)
         raise LogError(f"{opened.place}: not in the format {shape.name!r}; columns: {columns}")
     shape = shape or next((known for known in all_sources()[1] if known.recognises(opened.table)), None)
-    lay_out = unnest if shape is None else shape.arrange
+    arrange = unnest if shape is None else shape.arrange
     widen, reopen = opened.widen, opened.reopen
     return replace(
-        lay_out(opened),
-        widen=None if widen is None else lambda: arrange(widen(), shape),
-        reopen=None if reopen is None else lambda path: lay_out(replace(opened, table=reopen(path))).table,
+        arrange(opened),
+        widen=None if widen is None else lambda: lay_out(widen(), shape),
+        reopen=None if reopen is None else lambda path: arrange(replace(opened, table=reopen(path))).table,
     )
 
 
-def _recognise(thing: Any, place: str, sources: tuple[Source, ...]) -> Source:
+def _recognise(thing: object, place: str, sources: tuple[Source, ...]) -> Source:
     for kind in sources:
         if kind.recognises(thing):
             return kind

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from headstart.errors import LogError
 from headstart.logs.tables.sources.opened import Opened, Shape
 
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
 _COLUMNS = {"event_id", "action", "propensity", "probabilities"}
 
 
-def arrange(opened: Opened) -> Opened:
+def _arrange(opened: Opened) -> Opened:
     """The context's parts become columns of their own; decisions whose outcome has not come are counted."""
     table = opened.table
     if "outcome" not in table.columns:
@@ -40,7 +43,7 @@ def arrange(opened: Opened) -> Opened:
     )
 
 
-def _parts(table: Any, place: str) -> dict[str, Any]:
+def _parts(table: ir.Table, place: str) -> dict[str, ir.Column]:
     if "context" not in table.columns:
         return {}
     column = table["context"]
@@ -55,15 +58,15 @@ def _parts(table: Any, place: str) -> dict[str, Any]:
     raise LogError(f"{place}: context must be named columns or a list of numbers, it is {kind}")
 
 
-def _chance_of(rows: Any, label: Hashable) -> Any:
+def _chance_of(rows: ir.Table, label: Hashable) -> ir.Column | None:
     column = rows["probabilities"]
     if column.type().is_map():
         return column.get(str(label))
     return column[str(label)] if str(label) in column.type().names else None
 
 
-def _recognises(table: Any) -> bool:
+def _recognises(table: ir.Table) -> bool:
     return set(table.columns) >= _COLUMNS
 
 
-SHAPES = (Shape("decision-log", _recognises, arrange),)
+SHAPES = (Shape("decision-log", _recognises, _arrange),)

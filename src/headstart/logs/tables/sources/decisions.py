@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict
 
 from headstart.errors import LogError
 from headstart.logs.tables.connection import as_view, scratch_folder
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+    import pyarrow as pa
+    from ibis.backends.duckdb import Backend
+    from pyarrow.parquet import ParquetWriter
 
 FIXED = {
     "line": "int64",
@@ -24,19 +30,32 @@ _BATCH = 16_384
 _MOST_FEATURES = 1_000
 
 
+class Fixed(TypedDict, total=False):
+    """What a decision has whatever its features: the columns of FIXED."""
+
+    line: int
+    action: int
+    cost: float
+    reward: float
+    propensity: float | None
+    time: object  # text, as it is written
+    id: object
+    tag: object
+
+
 class Decisions:
     """Collects rows and writes them in batches; a new file begins when a batch shows a new feature."""
 
-    def __init__(self, backend: Any, place: str) -> None:
+    def __init__(self, backend: Backend, place: str) -> None:
         self._backend, self._place = backend, place
         self._folder = scratch_folder(backend)
         self._names: dict[str, str] = {}  # feature -> column of the table
         self._kinds: dict[str, str] = {}  # feature -> "float64" or "string"
         self._filled: set[str] = set()  # fixed columns of which some row has a value
         self._most_chances = 0
-        self._rows: list[tuple[dict[str, Any], Mapping[str, Any], Mapping[int, float]]] = []
+        self._rows: list[tuple[Fixed, Mapping[str, float | str], Mapping[int, float]]] = []
         self._paths: list[Path] = []
-        self._writer: Any = None
+        self._writer: ParquetWriter | None = None
         self.n_rows = 0
 
     @property
@@ -56,7 +75,7 @@ class Decisions:
         """How many actions have probabilities: the columns `chance 0`, `chance 1`, ..."""
         return self._most_chances
 
-    def add(self, fixed: dict[str, Any], features: Mapping[str, Any], chances: Mapping[int, float]) -> None:
+    def add(self, fixed: Fixed, features: Mapping[str, float | str], chances: Mapping[int, float]) -> None:
         """One decision: its label, the features of the user, and the probability of each action if known."""
         for name, value in features.items():
             kind = "string" if isinstance(value, str) else "float64"
@@ -69,13 +88,13 @@ class Decisions:
                     f"{'text' if known == 'string' else 'a number'} before"
                 )
         self._most_chances = max(self._most_chances, 1 + max(chances, default=-1))
-        self._filled.update(name for name in fixed if fixed[name] is not None)
+        self._filled.update(name for name, value in fixed.items() if value is not None)
         self._rows.append((fixed, features, chances))
         self.n_rows += 1
         if len(self._rows) >= _BATCH:
             self._flush()
 
-    def as_table(self) -> Any:
+    def as_table(self) -> ir.Table:
         """The rows as a lazy table; a feature that a line does not have is 0, as in Vowpal Wabbit."""
         self._flush()
         if self._writer is not None:
@@ -129,7 +148,7 @@ class Decisions:
         self._rows.clear()
 
 
-def _arrow(kind: str) -> Any:
+def _arrow(kind: str) -> pa.DataType:
     import pyarrow as pa
 
-    return getattr(pa, kind)()
+    return pa.type_for_alias(kind)

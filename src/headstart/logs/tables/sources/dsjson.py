@@ -11,19 +11,22 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 from headstart.errors import LogError
-from headstart.logs.tables.connection import Settings, connect
-from headstart.logs.tables.sources.decisions import Decisions
+from headstart.logs.tables.connection import Settings, connect_duckdb
+from headstart.logs.tables.sources.decisions import Decisions, Fixed
 from headstart.logs.tables.sources.opened import Files, Opened, Source
 from headstart.logs.tables.sources.paths import open_text, read_first_line
 from headstart.logs.tables.sources.vowpal_wabbit import NEGATED, SPARSE
 
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
 
 def open_dsjson(files: Files, settings: Settings) -> Opened:
     """One decision a line; lines that are none (rewards on their own) are counted."""
-    decisions = Decisions(connect(settings), files.place)
+    decisions = Decisions(connect_duckdb(settings), files.place)
     others = dropped = tagged = 0
     most = 0
     for path in files.paths:
@@ -62,11 +65,11 @@ def open_dsjson(files: Files, settings: Settings) -> Opened:
     )
 
 
-def _chance_of(n_chances: int, rows: Any, label: Any) -> Any:
+def _chance_of(n_chances: int, rows: ir.Table, label: int) -> ir.Column | None:
     return rows[f"chance {label}"] if label < n_chances else None
 
 
-def _parse(line: str, place: str) -> dict[str, Any]:
+def _parse(line: str, place: str) -> dict[str, object]:
     try:
         event = json.loads(line)
     except json.JSONDecodeError as wrong:
@@ -76,9 +79,9 @@ def _parse(line: str, place: str) -> dict[str, Any]:
     return event
 
 
-def _decision(event: dict[str, Any], place: str) -> tuple[dict[str, Any], dict[int, float], int]:
+def _decision(event: Mapping[str, object], place: str) -> tuple[Fixed, dict[int, float], int]:
     """Label and probabilities of one decision, and how many candidates it had."""
-    order = [_whole(place, "a", k) for k in event.get("a") or []]
+    order = [_whole(place, "a", k) for k in _list(place, "a", event.get("a"))]
     shift = 0 if order and min(order) == 0 else 1  # candidates are counted from 1; some writers begin with 0
     order = [k - shift for k in order]
     if "_labelIndex" in event:
@@ -89,30 +92,31 @@ def _decision(event: dict[str, Any], place: str) -> tuple[dict[str, Any], dict[i
         action = order[0]
     else:
         raise LogError(f"{place}: no _labelIndex, _label_Action or a: which action was taken?")
-    chances = [_number(place, "p", p) for p in event.get("p") or []]
+    chances = [_number(place, "p", p) for p in _list(place, "p", event.get("p"))]
     if chances and len(chances) != len(order):
         raise LogError(f"{place}: 'a' has {len(order)} actions and 'p' {len(chances)} probabilities")
     by_action = dict(zip(order, chances, strict=True)) if chances else {}
     probability = _first(event, "_label_probability", "_label_Probability")
     cost = _number(place, "_label_cost", _first(event, "_label_cost", "_label_Cost"))
-    candidates = event["c"].get("_multi") or [] if isinstance(event["c"], Mapping) else []
+    shared = event["c"]
+    candidates = _list(place, "_multi", shared.get("_multi")) if isinstance(shared, Mapping) else []
     if action < 0 or (candidates and action >= len(candidates)):
         raise LogError(f"{place}: action {action} of {len(candidates)} candidates")
     if probability is None:
         probability = by_action.get(action)
-    fixed = {
+    fixed: Fixed = {
         "action": action,
         "cost": cost,
         "reward": 0.0 - cost,
         "propensity": None if probability is None else _number(place, "_label_probability", probability),
         "time": event.get("Timestamp"),
         "id": event.get("EventId"),
-        "tag": candidates[action].get("_tag") if candidates and isinstance(candidates[action], Mapping) else None,
+        "tag": _tag(candidates[action]) if candidates else None,
     }
     return fixed, by_action, max(len(candidates), len(order))
 
 
-def _features(value: Any, name: str, place: str) -> Iterator[tuple[str, float | str]]:
+def _features(value: object, name: str, place: str) -> Iterator[tuple[str, float | str]]:
     """`namespace.feature` and its value, for every number, truth value and text below."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
@@ -128,23 +132,33 @@ def _features(value: Any, name: str, place: str) -> Iterator[tuple[str, float | 
         yield name, _number(place, name, value)
 
 
-def _first(event: dict[str, Any], *names: str) -> Any:
+def _first(event: Mapping[str, object], *names: str) -> object:
     return next((event[name] for name in names if event.get(name) is not None), None)
 
 
-def _number(place: str, name: str, value: Any) -> float:
+def _tag(candidate: object) -> object:
+    return candidate.get("_tag") if isinstance(candidate, Mapping) else None
+
+
+def _list(place: str, name: str, value: object) -> list[object]:
+    if value is None or isinstance(value, list):
+        return value or []
+    raise LogError(f"{place}: {name!r} must be a list, got {value!r}")
+
+
+def _number(place: str, name: str, value: object) -> float:
     if isinstance(value, bool | int | float):
         return float(value)
     raise LogError(f"{place}: {name!r} must be a number, got {value!r}")
 
 
-def _whole(place: str, name: str, value: Any) -> int:
+def _whole(place: str, name: str, value: object) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     raise LogError(f"{place}: {name!r} must be a whole number, got {value!r}")
 
 
-def _is_dsjson(thing: Any) -> bool:
+def _is_dsjson(thing: object) -> bool:
     if not isinstance(thing, Files) or thing.suffix not in (".dsjson", ".json", ".jsonl", ".ndjson"):
         return False
     return thing.suffix == ".dsjson" or '"_label_cost"' in read_first_line(thing.paths[0])

@@ -7,13 +7,17 @@ import json
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from headstart.errors import LogError
 from headstart.logs.tables.columns import check_names
-from headstart.logs.tables.connection import Settings, as_view, connect, in_words, log_errors
+from headstart.logs.tables.connection import Settings, as_view, connect_duckdb, in_words, log_errors
 from headstart.logs.tables.sources.opened import Files, Opened, Source
 from headstart.logs.tables.sources.paths import open_text, read_first_line
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+    from ibis.backends.duckdb import Backend
 
 MISSING_MARKS = ("", "NA", "N/A", "NULL", "null", "None", "nan", "NaN")
 _DELIMITERS = (",", ";", "\t", "|")
@@ -27,14 +31,14 @@ def open_csv(files: Files, settings: Settings, *, delimiter: str | None = None) 
     for path in files.paths[1:]:
         if _read_header(path, mark) != names:
             raise LogError(f"{path}: the columns differ from those of {files.paths[0]} ({', '.join(names)})")
-    backend = connect(settings)
+    backend = connect_duckdb(settings)
 
     def sniff(n_rows: int) -> dict[str, str]:
         options = f"{_csv_options(mark)}, sample_size={n_rows}, files_to_sniff=-1"
         types = _described(backend, "read_csv", files.paths, options, names)
         return {**types, **dict.fromkeys(_answers(backend, files.paths, mark, types, n_rows), "VARCHAR")}
 
-    def scan(types: dict[str, str], paths: Sequence[Path]) -> Any:
+    def scan(types: dict[str, str], paths: Sequence[Path]) -> ir.Table:
         columns = ", ".join(f"{_quoted(name)}: {_quoted(kind)}" for name, kind in types.items())
         options = f"{_csv_options(mark)}, auto_detect=false, columns={{{columns}}}"
         return as_view(backend, f"SELECT * FROM read_csv({_listed(paths)}, {options})")
@@ -44,14 +48,14 @@ def open_csv(files: Files, settings: Settings, *, delimiter: str | None = None) 
 
 def open_jsonl(files: Files, settings: Settings) -> Opened:
     """One JSON object a line (or, in a file called .json, an array of them)."""
-    backend = connect(settings)
+    backend = connect_duckdb(settings)
     layout = "auto" if files.suffix == ".json" else "newline_delimited"
     options = f"format='{layout}', records=true, map_inference_threshold=-1"
 
     def sniff(n_rows: int) -> dict[str, str]:
         return _described(backend, "read_json", files.paths, f"{options}, sample_size={n_rows}, union_by_name=true")
 
-    def scan(types: dict[str, str], paths: Sequence[Path]) -> Any:
+    def scan(types: dict[str, str], paths: Sequence[Path]) -> ir.Table:
         columns = ", ".join(f"{_quoted(name)}: {_quoted(kind)}" for name, kind in types.items())
         return as_view(backend, f"SELECT * FROM read_json({_listed(paths)}, {options}, columns={{{columns}}})")
 
@@ -67,11 +71,11 @@ def open_parquet(files: Files, settings: Settings) -> Opened:
         with log_errors(f"{path}: cannot be read as Parquet (is it complete?)"):
             schemas.append(parquet.read_schema(path).names)
         check_names(schemas[-1], str(path))
-    backend = connect(settings)
+    backend = connect_duckdb(settings)
     differ = any(set(names) != set(schemas[0]) for names in schemas)
     options = f"union_by_name={str(differ).lower()}"
 
-    def scan(paths: Sequence[Path]) -> Any:
+    def scan(paths: Sequence[Path]) -> ir.Table:
         return as_view(backend, f"SELECT * FROM read_parquet({_listed(paths)}, {options})")
 
     note = ("the files have different columns; where a file lacks one, it is missing",) if differ else ()
@@ -84,7 +88,7 @@ def _open_text(
     files: Files,
     format: str,
     sniff: Callable[[int], dict[str, str]],
-    scan: Callable[[dict[str, str], Sequence[Path]], Any],
+    scan: Callable[[dict[str, str], Sequence[Path]], ir.Table],
     explain: Callable[[Exception], Exception],
     mark: str | None,
 ) -> Opened:
@@ -116,7 +120,7 @@ def _csv_options(mark: str) -> str:
 
 
 def _described(
-    backend: Any, reader: str, paths: Sequence[Path], options: str, names: Sequence[str] | None = None
+    backend: Backend, reader: str, paths: Sequence[Path], options: str, names: Sequence[str] | None = None
 ) -> dict[str, str]:
     """Columns and DuckDB types; a column that has no value in the rows looked at may still be anything."""
     rows = backend.con.execute(f"DESCRIBE SELECT * FROM {reader}({_listed(paths)}, {options})").fetchall()
@@ -126,7 +130,7 @@ def _described(
     }
 
 
-def _answers(backend: Any, paths: Sequence[Path], mark: str, types: dict[str, str], n_rows: int) -> list[str]:
+def _answers(backend: Backend, paths: Sequence[Path], mark: str, types: dict[str, str], n_rows: int) -> list[str]:
     """Columns of yes and no, y and n: DuckDB takes them for booleans, and the words would be lost."""
     names = [name for name, kind in types.items() if kind == "BOOLEAN"]
     if not names:
@@ -224,7 +228,7 @@ def glob_escape(path: Path) -> str:
     return glob.escape(str(path))
 
 
-def _has_suffix(*suffixes: str) -> Callable[[Any], bool]:
+def _has_suffix(*suffixes: str) -> Callable[[object], bool]:
     return lambda thing: isinstance(thing, Files) and thing.suffix in suffixes
 
 

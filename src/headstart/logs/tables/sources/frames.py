@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from headstart.errors import LogError
 from headstart.logs.tables.columns import check_names
-from headstart.logs.tables.connection import Settings, as_table, as_view, connect, in_words, scratch_folder
+from headstart.logs.tables.connection import Settings, as_table, as_view, connect_duckdb, in_words, scratch_folder
 from headstart.logs.tables.sources.opened import Opened, Source
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+    import pyarrow as pa
+    from ibis.backends.duckdb import Backend
+    from pyarrow.dataset import Dataset
 
 _NAME = "frame"
 
 
-def open_frame(frame: Any, settings: Settings) -> Opened:
+def open_frame(frame: Any, settings: Settings) -> Opened:  # of libraries that need not be installed
     """The frame as a table of the embedded database, which reads it where it is (pandas is converted once)."""
     place = f"the {kind_of(frame)}"
-    backend = connect(settings)
+    backend = connect_duckdb(settings)
     columns = as_arrow(frame, place)
     check_names(columns.schema.names, place)
     if type(columns).__name__ == "RecordBatchReader":  # it can be read once, a log is read several times
@@ -25,13 +31,13 @@ def open_frame(frame: Any, settings: Settings) -> Opened:
     return Opened(as_table(backend, _NAME), kind_of(frame), place)
 
 
-def kind_of(frame: Any) -> str:
+def kind_of(frame: object) -> str:
     root = type(frame).__module__.partition(".")[0]
     names = {"pandas": "pandas frame", "polars": "polars frame", "pyarrow": "Arrow table"}
     return names.get(root, "mapping of columns")
 
 
-def as_arrow(frame: Any, place: str) -> Any:
+def as_arrow(frame: Any, place: str) -> pa.Table | pa.RecordBatchReader | Dataset:
     """The columns as Arrow: a table, a data set on disk, or a stream."""
     import pyarrow as pa
 
@@ -39,7 +45,7 @@ def as_arrow(frame: Any, place: str) -> Any:
     if kind == "Arrow table":
         return pa.Table.from_batches([frame]) if isinstance(frame, pa.RecordBatch) else frame
     if kind == "polars frame":
-        whole = frame.collect() if hasattr(frame, "collect") else frame
+        whole = frame.collect() if type(frame).__name__ == "LazyFrame" else frame
         return whole.to_arrow()
     if kind == "mapping of columns":
         check_names([str(name) for name in frame], place)
@@ -49,7 +55,7 @@ def as_arrow(frame: Any, place: str) -> Any:
     return _table_of({name: frame.iloc[:, j] for j, name in enumerate(names)}, place)
 
 
-def _table_of(columns: Mapping[str, Any], place: str) -> Any:
+def _table_of(columns: Mapping[str, Iterable[object]], place: str) -> pa.Table:
     import pyarrow as pa
 
     arrays = {}
@@ -64,11 +70,11 @@ def _table_of(columns: Mapping[str, Any], place: str) -> Any:
     return pa.table(arrays)
 
 
-def _first_other(values: Any) -> str | None:
+def _first_other(values: Iterable[object]) -> str | None:
     """The first value of another kind than those before it."""
     from numbers import Real
 
-    first: tuple[str, Any] | None = None
+    first: tuple[str, object] | None = None
     for row, value in enumerate(values):
         if value is None or value != value:
             continue
@@ -80,7 +86,7 @@ def _first_other(values: Any) -> str | None:
     return None
 
 
-def _write_down(stream: Any, backend: Any) -> Any:
+def _write_down(stream: pa.RecordBatchReader, backend: Backend) -> ir.Table:
     import pyarrow.parquet as parquet
 
     path = scratch_folder(backend) / "stream.parquet"
@@ -90,7 +96,7 @@ def _write_down(stream: Any, backend: Any) -> Any:
     return as_view(backend, f"SELECT * FROM read_parquet('{path}')")
 
 
-def _is_frame(thing: Any) -> bool:
+def _is_frame(thing: object) -> bool:
     root, name = type(thing).__module__.partition(".")[0], type(thing).__name__
     if root == "pyarrow":
         return name in ("Table", "RecordBatch", "RecordBatchReader") or name.endswith("Dataset")

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from headstart.logs.tables.connection import Settings
 from headstart.logs.tables.sources.opened import Opened, Source
 
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
 
-def open_ibis(table: Any, settings: Settings) -> Opened:
+
+def open_ibis(table: ir.Table, settings: Settings) -> Opened:
     """The table itself; its backend does the work, within its own limits."""
     backend = table.get_backend().name
     return Opened(table, f"Ibis table on {backend}", f"the Ibis table on {backend}")
 
 
-def _is_ibis(thing: Any) -> bool:
-    return type(thing).__module__.startswith("ibis.") and hasattr(thing, "get_backend") and hasattr(thing, "schema")
+def _is_ibis(thing: object) -> bool:
+    if not type(thing).__module__.startswith("ibis."):
+        return False  # without importing it
+    import ibis
+
+    return isinstance(thing, ibis.Table)
 
 
 SOURCES = (Source("ibis", _is_ibis, open_ibis),)

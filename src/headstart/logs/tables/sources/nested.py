@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from headstart.logs.tables.sources.opened import Opened
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
 
 
 def unnest(opened: Opened) -> Opened:
@@ -18,7 +21,7 @@ def unnest(opened: Opened) -> Opened:
     return replace(opened, table=table.select(**columns))
 
 
-def _parts(path: str, column: Any) -> Iterator[tuple[str, Any]]:
+def _parts(path: str, column: ir.Column) -> Iterator[tuple[str, ir.Column]]:
     if not column.type().is_struct():
         yield path, column
         return

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from headstart.logs.tables.sources.opened import Opened, Shape
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
 
 _COLUMNS = {"item_id", "position", "click", "propensity_score"}
 
 
-def arrange(opened: Opened) -> Opened:
+def _arrange(opened: Opened) -> Opened:
     """Items are actions, clicks are outcomes, and the contexts are the user's features."""
     names = opened.table.columns
     roles = {"action": "item_id", "outcome": "click", "propensity": "propensity_score"}
@@ -28,8 +31,8 @@ def arrange(opened: Opened) -> Opened:
     )
 
 
-def _recognises(table: Any) -> bool:
+def _recognises(table: ir.Table) -> bool:
     return set(table.columns) >= _COLUMNS and any(name.startswith("user_feature") for name in table.columns)
 
 
-SHAPES = (Shape("open-bandit", _recognises, arrange),)
+SHAPES = (Shape("open-bandit", _recognises, _arrange),)

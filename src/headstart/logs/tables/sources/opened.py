@@ -5,27 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headstart.logs.tables.connection import Settings
+from headstart.logs.tables.expressions import ChanceOf, Predicate
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
 
 
 @dataclass(frozen=True)
 class Opened:
     """A source, opened: nothing of it is in memory."""
 
-    table: Any  # an Ibis table
+    table: ir.Table
     format: str  # in words: "Parquet"
     place: str  # in words: "log.parquet", for messages
     roles: Mapping[str, str] = field(default_factory=dict)  # the columns this format always uses
     contexts: tuple[str, ...] | None = None  # the columns to decide on, unless the caller says otherwise
     labels: tuple[Hashable, ...] = ()  # actions that exist whether or not a row shows them
-    chance_of: Callable[[Any, Hashable], Any] | None = None  # (table, label) -> the column of its probability
-    keeps: Callable[[Any], Any] | None = None  # table -> which rows were asked for, if not all
+    chance_of: ChanceOf | None = None
+    keeps: Predicate | None = None  # the rows that were asked for, if not all
     counts: Mapping[str, int] = field(default_factory=dict)  # rows or lines passed over, by rule
     notes: tuple[str, ...] = ()
     files: tuple[Path, ...] = ()
-    reopen: Callable[[Path], Any] | None = None  # the table of one file, to find a place in it
+    reopen: Callable[[Path], ir.Table] | None = None  # the table of one file, to find a place in it
     line_of: Callable[[Path, int], int | None] | None = None  # the line of a row, for text files
     line_column: str | None = None  # a column that has it, where the source wrote it down
     widen: Callable[[], Opened] | None = None  # the same with types taken from every row, not from the first ones
@@ -50,8 +54,8 @@ class Source:
     """A kind of source. Each file of this folder that has a SOURCES tuple is found by itself."""
 
     name: str  # what format= takes
-    recognises: Callable[[Any], bool]  # is this object, or are these Files, mine?
-    open: Callable[[Any, Settings], Opened]
+    recognises: Callable[[object], bool]  # is this object, or are these Files, mine?
+    open: Callable[[Any, Settings], Opened]  # of what it recognises
     is_special: bool = False  # asked before those that would take any file with this suffix
 
 
@@ -60,5 +64,5 @@ class Shape:
     """A table with columns of a known layout, wherever it came from (SHAPES tuples are found like SOURCES)."""
 
     name: str
-    recognises: Callable[[Any], bool]  # by the columns of an Ibis table
+    recognises: Callable[[ir.Table], bool]  # by its columns
     arrange: Callable[[Opened], Opened]

@@ -7,23 +7,24 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO, TypeAlias, TypeGuard
 
 from headstart.errors import LogError
 from headstart.logs.tables.connection import log_errors
 from headstart.logs.tables.sources.opened import Files
 
+Written: TypeAlias = str | os.PathLike[str] | list[str | os.PathLike[str]] | tuple[str | os.PathLike[str], ...]
 _COMPRESSED = (".gz", ".zst", ".bz2")
 
 
-def is_path(source: Any) -> bool:
+def is_path(source: object) -> TypeGuard[Written]:
     """A path, or a list of paths."""
     if isinstance(source, str | os.PathLike):
         return True
     return isinstance(source, list | tuple) and bool(source) and all(isinstance(x, str | os.PathLike) for x in source)
 
 
-def find_files(source: Any, suffixes: Sequence[str], format: str | None) -> Files:
+def find_files(source: Written, suffixes: Sequence[str], format: str | None) -> Files:
     """The files that a path, a folder or a pattern means; all of one format, none of them empty."""
     written = [os.fspath(path) for path in (source if isinstance(source, list | tuple) else [source])]
     given = ", ".join(written)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any
+from typing import TYPE_CHECKING
 
 from headstart.logs.tables.columns import check_names
 from headstart.logs.tables.connection import Settings
 from headstart.logs.tables.sources.opened import Opened, Source
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
-def open_spark(frame: Any, settings: Settings) -> Opened:
+
+def open_spark(frame: DataFrame, settings: Settings) -> Opened:
     """The frame as an Ibis table of its own session."""
     import ibis
 
@@ -20,8 +23,8 @@ def open_spark(frame: Any, settings: Settings) -> Opened:
     return Opened(ibis.pyspark.connect(frame.sparkSession).table(name), "Spark frame", "the Spark frame")
 
 
-def _is_spark(thing: Any) -> bool:
-    return type(thing).__module__.startswith("pyspark.") and hasattr(thing, "createOrReplaceTempView")
+def _is_spark(thing: object) -> bool:
+    return type(thing).__module__.startswith("pyspark.sql.") and type(thing).__name__ == "DataFrame"
 
 
 SOURCES = (Source("spark", _is_spark, open_spark),)

@@ -7,12 +7,11 @@ and the contexts are the features of the shared line; candidates' own features a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from headstart.errors import LogError
-from headstart.logs.tables.connection import Settings, connect
-from headstart.logs.tables.sources.decisions import Decisions
+from headstart.logs.tables.connection import Settings, connect_duckdb
+from headstart.logs.tables.sources.decisions import Decisions, Fixed
 from headstart.logs.tables.sources.opened import Files, Opened, Source
 from headstart.logs.tables.sources.paths import open_text
 
@@ -33,7 +32,7 @@ def open_vw(files: Files, settings: Settings) -> Opened:
 
 def open_cb(files: Files, settings: Settings) -> Opened:
     """One decision a line."""
-    decisions = Decisions(connect(settings), files.place)
+    decisions = Decisions(connect_duckdb(settings), files.place)
     unlabelled = 0
     for place, number, line in _lines(files):
         if not line:
@@ -50,7 +49,7 @@ def open_cb(files: Files, settings: Settings) -> Opened:
 
 def open_cb_adf(files: Files, settings: Settings) -> Opened:
     """One decision a block of lines; blocks end with an empty line or before the next shared line."""
-    decisions = Decisions(connect(settings), files.place)
+    decisions = Decisions(connect_duckdb(settings), files.place)
     unlabelled = changed = 0
     sizes: set[int] = set()
     first: dict[int, str] = {}  # a candidate's place -> its features where it was first seen
@@ -86,7 +85,12 @@ def open_cb_adf(files: Files, settings: Settings) -> Opened:
 
 
 def _opened(
-    decisions: Decisions, files: Files, format: str, counts: dict[str, int], n_actions: int = 0, notes: Any = ()
+    decisions: Decisions,
+    files: Files,
+    format: str,
+    counts: dict[str, int],
+    n_actions: int = 0,
+    notes: Sequence[str] = (),
 ) -> Opened:
     return Opened(
         decisions.as_table(),
@@ -185,7 +189,7 @@ def _number(text: str, place: str) -> float:
         raise LogError(f"{place}: expected a number, got {text!r}") from None
 
 
-def _fixed(line: int, action: int, cost: float, probability: float | None) -> dict[str, Any]:
+def _fixed(line: int, action: int, cost: float, probability: float | None) -> Fixed:
     return {"line": line, "action": action, "cost": cost, "reward": 0.0 - cost, "propensity": probability}
 
 

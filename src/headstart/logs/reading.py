@@ -1,0 +1,38 @@
+"""Reading: what a log was read from, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What was recognised in a source, which rows were dropped and why, and what else a reader should know."""
+
+    source: str  # in words
+    format: str  # in words
+    n_rows: int  # rows of the source
+    n_kept: int  # rows of the log
+    columns: Mapping[str, str]  # role -> column
+    recognised: tuple[str, ...] = ()  # roles whose column was found by its name, not given
+    contexts: tuple[str, ...] = ()  # columns to decide on
+    confounders: tuple[str, ...] = ()  # columns to adjust for only
+    decide_on: tuple[str, ...] = ()  # the encoded columns to decide on, as WarmStart(decide_on=...) takes them
+    left_out: Mapping[str, str] = field(default_factory=dict)  # column -> why
+    counts: Mapping[str, int] = field(default_factory=dict)  # rule -> rows
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        lines = [f"{self.source} ({self.format}): {self.n_rows:,} rows, {self.n_kept:,} kept"]
+        for role, column in self.columns.items():
+            how = "recognised" if role in self.recognised else "given"
+            lines.append(f"  {role:<12}{column}  ({how})")
+        for what, names in (("contexts", self.contexts), ("confounders", self.confounders)):
+            if names:
+                shown = ", ".join(names[:12]) + (f", ... ({len(names)} in all)" if len(names) > 12 else "")
+                lines.append(f"  {what:<12}{shown}")
+        lines += [f"  {n:,} rows: {rule}" for rule, n in self.counts.items()]
+        lines += [f"  left out {column}: {why}" for column, why in self.left_out.items()]
+        lines += [f"  note: {note}" for note in self.notes]
+        return "\n".join(lines)

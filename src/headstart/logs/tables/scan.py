@@ -29,7 +29,7 @@ _MOSTLY_MISSING = 0.5  # a context that nobody asked for is not worth more than 
 
 
 def scan(opened: Opened, asked: Asked) -> LogTable:
-    """The log of a source; a value that the first rows did not lead to expect makes it look at every row for types."""
+    """The log of a source; a value that the first rows did not lead to expect makes it look at all of them."""
     with log_errors(opened.place):
         return _scan_wider(opened, asked)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from headstart.arrays import Floats
+from headstart.arrays import Bools, Floats
 from headstart.errors import ContextError
 from headstart.logs.log import Log
 
@@ -123,11 +123,21 @@ def _dual(centred: Floats, offsets: Floats, multipliers: Floats, ridge: float) -
     return float(top + np.log(total) + 0.5 * ridge * (multipliers @ multipliers)), raw / total
 
 
+def moving_columns(contexts: Floats) -> Bools:
+    """Which columns have more than one value, (d,)."""
+    return _moves(contexts.mean(axis=0), contexts.std(axis=0))
+
+
+def _moves(centre: Floats, spread: Floats) -> Bools:
+    # A column of one value may come out of the mean with a spread of rounding errors.
+    moves: Bools = spread > 1e-12 * np.maximum(np.abs(centre), 1e-300)
+    return moves
+
+
 def standardise(contexts: Floats, *others: Floats) -> tuple[Floats, ...]:
     """The columns that move, centred and scaled by the first matrix's mean and spread, in every matrix."""
     centre, spread = contexts.mean(axis=0), contexts.std(axis=0)
-    # A column of one value may come out of the mean with a spread of rounding errors.
-    moving = spread > 1e-12 * np.maximum(np.abs(centre), 1e-300)
+    moving = _moves(centre, spread)
     return tuple((matrix[:, moving] - centre[moving]) / spread[moving] for matrix in (contexts, *others))
 
 

@@ -8,8 +8,8 @@ import pytest
 
 import headstart as hs
 from headstart.errors import ContextError, OptionError
-from headstart.judgement.audit.trust import Trust
-from headstart.judgement.start.look import estimate_chances, find_confounding, find_fault
+from headstart.judgement.audit.trust import Trust, suggest_trust
+from headstart.judgement.start.look import estimate_chances, find_fault
 from headstart.judgement.start.start import start
 from headstart.judgement.start.started import Started
 from headstart.oracles.thompson_normal import ThompsonNormal
@@ -169,13 +169,14 @@ def test_chances_of_a_real_policy_are_believed():
     assert np.abs(chances - np.where(actions == 1, p, 1 - p)).mean() < 0.03
 
 
-def test_confounding_by_hand():
-    """Outcome 2 x; x is 1 in the rows of action 0 and 0 in those of action 1, half each: leaving x out raises the
-    mean of action 0 by 2 x 0.5 = 1 and lowers the other's by as much; chance is taken off."""
+def test_start_and_audit_agree_on_how_strong_a_hidden_confounder_may_be():
     rng = np.random.default_rng(0)
-    x = np.r_[np.ones(500), np.zeros(500)] + 0.05 * rng.standard_normal(1000)
-    log = hs.Log(np.repeat([0, 1], 500), 2 * x, x[:, None])
-    np.testing.assert_allclose(find_confounding(log), [1.0, 1.0], rtol=0.02)
+    x = rng.standard_normal((800, 2))
+    actions = (x[:, 0] + rng.standard_normal(800) > 0).astype(int)
+    log = hs.Log(actions, actions + x @ [1.0, 0.3] + rng.standard_normal(800), x, n_actions=2)
+    expected = suggest_trust(hs.audit(log)).bias_bounds
+    np.testing.assert_allclose(hs.start(log).trust.bias_bounds, expected, rtol=1e-9)
+    assert (expected > 0.1).all()
 
 
 # --- deciding by context

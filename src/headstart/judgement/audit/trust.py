@@ -70,7 +70,7 @@ def suggest_trust(audit: Audit) -> Trust:
 
     w starts at 1 - 0.4 / K with propensities or contexts to adjust by (0.8 for two actions), 1 - 0.8 / K with
     neither of them; each finding multiplies its odds by a stated factor. V is the largest of: with estimated
-    propensities, what leaving out the strongest observed column does to the lead (a hidden confounder as strong is
+    propensities, what leaving out the strongest observed column does to its mean (a hidden confounder as strong is
     thinkable; a policy that logs its chances has none); the share of users who never saw the action times the
     outcome's spread; and, if users to come were given, nothing for their difference, because the estimate is for
     them.
@@ -129,13 +129,13 @@ def _signs_of(audit: Audit) -> Signs:
             unseen[a] = overlap.never_share * np.sqrt(max(audit.actions.actions[a].variance, 0.0))
             if overlap.never_share >= 0.1:
                 faults_of.append((a, "no overlap", f"{overlap.never_share:.0%} of the users never saw it"))
-    strongest = 0.0 if audit.sensitivity is None else audit.sensitivity.strongest
+    confounding = np.zeros(len(names)) if audit.sensitivity is None else np.array(audit.sensitivity.confounding)
     return Signs(
         action_names=names,
         is_logged=audit.facts.propensities == "logged",
         has_contexts=bool(audit.facts.context_names),
         faults=tuple(faults),
         faults_of=tuple(faults_of),
-        confounding=np.full(len(names), strongest),
+        confounding=confounding,
         unseen=unseen,
     )

@@ -22,9 +22,8 @@ from typing import Any
 import numpy as np
 
 from headstart.arrays import Floats, Integers
-from headstart.estimates.population import standardise
+from headstart.estimates.confounding import omit_columns
 from headstart.estimates.propensity import TrimmingWarning, estimate_propensities
-from headstart.estimates.ridge import fit, sum_rows
 from headstart.estimates.summary import Summary
 from headstart.evaluators.doubly_robust import DoublyRobust
 from headstart.judgement.audit.checks.balance import LARGE, describe_balance
@@ -73,7 +72,7 @@ def look_at(log: Log, population: Any = None, rng: RNG = 0) -> Look:
         has_contexts=log.n_features > 0,
         faults=tuple(faults),
         faults_of=(),
-        confounding=find_confounding(log),
+        confounding=omit_columns(log).strongest,
         unseen=np.zeros(log.n_actions),
     )
     return Look(seen, summary, signs, tuple(notes))
@@ -127,23 +126,6 @@ def _temper(matrix: Floats, actions: Integers, shares: Floats) -> tuple[float, F
         if likelihood > best:
             best, belief, chances = likelihood, float(s), taken
     return belief, np.maximum(chances, 1e-9)
-
-
-def find_confounding(log: Log) -> Floats:
-    """Per action, how far its raw mean is off because of the one column that matters most, chance taken off, (K,).
-
-    A column moves the raw mean of an action by slope x (its mean among the action's rows - its mean among all): the
-    bias of leaving it out, as in Cinelli and Hazlett's (2020) benchmarks. A hidden confounder as strong would do as
-    much.
-    """
-    (contexts,) = standardise(log.contexts)
-    if contexts.shape[1] == 0:
-        return np.zeros(log.n_actions)
-    fitted = fit(sum_rows(contexts, log.outcomes, log.actions, log.n_actions))
-    counts = np.maximum(fitted.counts, 1.0)[:, None]
-    moved = (fitted.slopes * fitted.centres) ** 2 - fitted.slopes**2 / counts
-    moved[fitted.counts == 0.0] = 0.0
-    return np.sqrt(np.maximum(moved.max(axis=1), 0.0))
 
 
 def _imbalance(log: Log) -> list[tuple[str, str]]:

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headstart.arrays import Floats, Integers
+from headstart.arrays import Floats
+from headstart.estimates.confounding import OmittedColumns, omit_columns
 from headstart.judgement.audit.checks.actions import ActionsFinding
 from headstart.logs.log import Log
 
@@ -48,10 +49,11 @@ class SensitivityFinding:
     robustness: float  # Cinelli and Hazlett's robustness value
     observed_bias: float  # raw lead minus weighted lead: what the contexts' confounding amounted to
     benchmarks: tuple[Benchmark, ...]  # strongest first
+    confounding: tuple[float, ...]  # per action, the largest bias of its mean that leaving out one column causes
 
     @property
     def strongest(self) -> float:
-        """The largest bias that leaving out one observed column causes."""
+        """The largest bias of the lead that leaving out one observed column causes."""
         return max((abs(benchmark.bias) for benchmark in self.benchmarks), default=0.0)
 
 
@@ -73,7 +75,7 @@ def find_tipping_point(actions: ActionsFinding, log: Log) -> SensitivityFinding 
     rivals.sort(key=lambda rival: rival.tipping)
     spread = math.sqrt((best.variance + second.variance) / 2.0)
     e_value, e_low, scale = _e_values(actions, spread)
-    robustness, benchmarks = _benchmarks(log, actions.best, actions.second)
+    omitted = omit_columns(log)
     return SensitivityFinding(
         tipping=actions.lead,
         useless=rivals[0].low,
@@ -82,9 +84,10 @@ def find_tipping_point(actions: ActionsFinding, log: Log) -> SensitivityFinding 
         e_value=e_value,
         e_value_low=e_low,
         e_value_scale=scale,
-        robustness=robustness,
+        robustness=_robustness_of(log, actions.best, actions.second),
         observed_bias=(best.raw_mean - second.raw_mean) - actions.lead,
-        benchmarks=benchmarks,
+        benchmarks=_benchmarks(omitted, actions.best, actions.second),
+        confounding=tuple(omitted.strongest.tolist()),
     )
 
 
@@ -120,35 +123,30 @@ def _e_values(actions: ActionsFinding, spread: float) -> tuple[float, float, str
     return e_value(math.exp(min(log_ratio, 700.0))), e_value(math.exp(max(0.0, min(low, 700.0)))), scale
 
 
-def _benchmarks(log: Log, best: int, second: int) -> tuple[float, tuple[Benchmark, ...]]:
-    """Least squares of the outcome on the action and the contexts, with each of the log's own columns left out."""
+def _benchmarks(omitted: OmittedColumns, best: int, second: int) -> tuple[Benchmark, ...]:
+    """What each column left out does to the lead."""
+    biases = omitted.biases[:, best] - omitted.biases[:, second]
+    found = [Benchmark(name, float(bias)) for name, bias in zip(omitted.names, biases, strict=True)]
+    return tuple(sorted(found, key=lambda benchmark: -abs(benchmark.bias)))
+
+
+def _robustness_of(log: Log, best: int, second: int) -> float:
+    """The robustness value of the lead, by least squares of the outcome on the action and the contexts."""
     kept = (log.actions == best) | (log.actions == second)
-    if log.n_features == 0 or kept.sum() <= log.n_features + 2:
-        return math.nan, ()
     is_best = (log.actions[kept] == best).astype(np.float64)
+    if log.n_features == 0 or kept.sum() <= log.n_features + 2 or is_best.min() == is_best.max():
+        return math.nan
     y, x = log.outcomes[kept], log.contexts[kept]
-    if is_best.min() == is_best.max():
-        return math.nan, ()
     spread = x.std(axis=0)
     x = (x - x.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     design = np.column_stack([is_best - is_best.mean(), x])
     gram, moments = design.T @ design, design.T @ (y - y.mean())
-    whole = _action_slope(gram, moments, np.arange(design.shape[1]))
-    benchmarks = []
-    for name in log.encoding.columns:
-        without = _action_slope(gram, moments, np.append(0, 1 + log.encoding.kept_without([name])))
-        benchmarks.append(Benchmark(name, without - whole))
-    benchmarks.sort(key=lambda benchmark: -abs(benchmark.bias))
-    return _robustness(gram, moments, float(np.sum((y - y.mean()) ** 2)), int(kept.sum())), tuple(benchmarks)
-
-
-def _action_slope(gram: Floats, moments: Floats, kept: Integers) -> float:
-    # Categories of one column sum to 1, so the matrix may be singular: the slope of the action is still unique.
-    return float((np.linalg.pinv(gram[np.ix_(kept, kept)], rcond=1e-10, hermitian=True) @ moments[kept])[0])
+    return _robustness(gram, moments, float(np.sum((y - y.mean()) ** 2)), int(kept.sum()))
 
 
 def _robustness(gram: Floats, moments: Floats, total: float, n: int) -> float:
     """How much of what is left of both action and outcome a hidden confounder must explain to bring the lead to 0."""
+    # Categories of one column sum to 1, so the matrix may be singular: the slope of the action is still unique.
     inverse = np.linalg.pinv(gram, rcond=1e-10, hermitian=True)
     slopes = inverse @ moments
     degrees = n - 1 - int(np.linalg.matrix_rank(gram, hermitian=True, tol=1e-10 * float(np.abs(gram).max())))

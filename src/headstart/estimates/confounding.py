@@ -1,0 +1,62 @@
+"""How strong a hidden confounder may be, by the observed ones: what leaving a column out does to each action's mean.
+
+A column that is not adjusted for moves the mean of an action by what the outcome's regression gives it, at how far
+the action's rows are from all rows in it and in what the other columns cannot say of it (omitted variable bias). A
+hidden confounder as strong would do as much: the benchmarks of Cinelli and Hazlett (2020).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from headstart.arrays import Floats
+from headstart.estimates.population import moving_columns, standardise
+from headstart.estimates.ridge import fit, sum_rows
+from headstart.logs.log import Log
+
+
+@dataclass(frozen=True, eq=False)
+class OmittedColumns:
+    """Per column of the log and action, the bias that leaving the column out causes."""
+
+    names: tuple[str, ...]  # (C,) the log's own columns: a categorical one is left out whole
+    biases: Floats  # (C, K) in units of the outcome, chance taken off
+
+    @property
+    def strongest(self) -> Floats:
+        """Per action, the largest bias by any one column, whatever its sign, (K,); 0 without columns."""
+        return np.abs(self.biases).max(axis=0, initial=0.0)
+
+
+def omit_columns(log: Log) -> OmittedColumns:
+    """Leave out each column in turn.
+
+    With the regressions of `ridge`, theta_a their slopes with covariance P_a, and m_a the mean context of the rows of
+    a (all rows' is 0): without the columns J the other slopes move by -P_RJ P_JJ^-1 theta_J, and the adjusted mean
+    by m_a'g, g = P_.J P_JJ^-1 theta_J. By chance alone m_a'g has variance g'Rg / n_a, R the contexts' correlations;
+    that is taken off the square.
+    """
+    names, owners = log.encoding.columns, np.array(log.encoding.owners, dtype=object)
+    biases = np.zeros((len(names), log.n_actions))
+    (contexts,) = standardise(log.contexts)
+    if contexts.shape[1] == 0:
+        return OmittedColumns(names, biases)
+    owners = owners[moving_columns(log.contexts)]
+    sums = sum_rows(contexts, log.outcomes, log.actions, log.n_actions)
+    fitted = fit(sums)
+    covariances = fitted.own + fitted.shrinks @ fitted.common @ fitted.shrinks.transpose(0, 2, 1)
+    correlations = sums[:, 1:-1, 1:-1].sum(axis=0) / len(log)
+    counts = np.maximum(fitted.counts, 1.0)
+    for c, name in enumerate(names):
+        left_out = np.flatnonzero(owners == name)
+        if left_out.size:
+            across = covariances[:, :, left_out]
+            told = np.linalg.solve(across[:, left_out], fitted.slopes[:, left_out, None])
+            gains = (across @ told)[..., 0]  # (K, d): g
+            moved = (gains * fitted.centres).sum(axis=1)
+            noise = ((gains @ correlations) * gains).sum(axis=1) / counts
+            biases[c] = np.sign(moved) * np.sqrt(np.maximum(moved**2 - noise, 0.0))
+    biases[:, fitted.counts == 0.0] = 0.0
+    return OmittedColumns(names, biases)

@@ -49,7 +49,6 @@ from headstart.oracles import (
     LinUCB,
     MinLinUCB,
     MinUCB,
-    Readings,
     RobustThompson,
     SlidingWindowUCB,
     StochasticDelayedBandit,
@@ -59,7 +58,7 @@ from headstart.oracles import (
     UCBNormal,
     UCBTuned,
 )
-from headstart.parts import Evaluator, Oracle
+from headstart.parts import Evaluator, Oracle, Readings
 from headstart.simulation.simulate import Curve, simulate
 from headstart.warmstart.conflict import ConflictWatch, Guarded, LinConflictWatch
 from headstart.warmstart.offline_only import OfflineOnly

@@ -167,7 +167,7 @@ def test_every_door_reads_a_choice_of_columns_alike():
     contexts = {"age": rng.normal(size=n), "device": np.array(["phone", "desk", "tablet"])[rng.integers(0, 3, n)]}
     log = hs.Log(rng.integers(0, 2, n), rng.random(n), contexts, propensities=np.full(n, 0.5))
     warm = hs.WarmStart(hs.LinUCB(2, 3), hs.LinearModel(log), decide_on=["device"], rng=0)
-    assert warm.decided(np.arange(4.0)).tolist() == [1.0, 2.0, 3.0]
+    assert warm.seen(np.arange(4.0)).tolist() == [1.0, 2.0, 3.0]
     assert hs.start(log, decide_on=["device"], rng=0).n_features == 4
     hs.compare(log, ["linucb + linear model"], shuffles=2, decide_on=["device"])
     for call in (

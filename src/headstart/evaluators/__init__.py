@@ -1,7 +1,6 @@
 """Evaluators: they answer "what would have happened?" from the log, or None. One algorithm per file."""
 
 from headstart.evaluators.balanced_weighting import BalancedWeighting
-from headstart.evaluators.compiled import BudgetEvaluator, CompiledEvaluator
 from headstart.evaluators.doubly_robust import DoublyRobust
 from headstart.evaluators.exact_matching import ExactMatching
 from headstart.evaluators.forest_matching import ForestMatching
@@ -14,8 +13,6 @@ from headstart.evaluators.propensity_matching import PropensityMatching
 
 __all__ = [
     "BalancedWeighting",
-    "BudgetEvaluator",
-    "CompiledEvaluator",
     "DoublyRobust",
     "ExactMatching",
     "ForestMatching",

@@ -1,7 +1,6 @@
 """Oracles: they choose and learn. One algorithm per file."""
 
 from headstart.oracles.abtest import ABTest
-from headstart.oracles.compiled import CompiledOracle, Readings
 from headstart.oracles.discounted_thompson import DiscountedThompson
 from headstart.oracles.discounted_ucb import DiscountedUCB
 from headstart.oracles.epsilon_forest import EpsilonForest
@@ -29,7 +28,6 @@ __all__ = [
     "KLUCB",
     "UCB",
     "ABTest",
-    "CompiledOracle",
     "DiscountedThompson",
     "DiscountedUCB",
     "EpsilonForest",
@@ -42,7 +40,6 @@ __all__ = [
     "LinUCB",
     "MinLinUCB",
     "MinUCB",
-    "Readings",
     "RobustThompson",
     "SlidingWindowUCB",
     "StochasticDelayedBandit",

@@ -8,7 +8,7 @@ of it (anything with `play`, `update` and `probabilities` is an oracle).
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,16 +25,8 @@ from headstart.checks import (
     check_outcome,
 )
 from headstart.errors import OptionError
+from headstart.parts import Readings as Readings
 from headstart.randomness import RNG, as_words
-
-
-class Readings(NamedTuple):
-    """What an oracle believes, per action, for people and pages. NaN where the algorithm has no such notion."""
-
-    counts: Floats  # (K,) virtual and online plays
-    means: Floats  # (K,) average outcome, NaN for an action without plays
-    lower: Floats  # (K,)
-    upper: Floats  # (K,)
 
 
 def _play(state: Any, context: Any, available: Any) -> Any:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from headstart.arrays import Floats
 from headstart.checks import (
@@ -20,7 +18,7 @@ from headstart.checks import (
 )
 from headstart.errors import OptionError
 from headstart.forest import ForestOptions, HonestForest
-from headstart.oracles.compiled import Readings
+from headstart.parts import ContextLike, Readings, Saved
 from headstart.randomness import RNG, as_generator
 
 _FIRST_CAPACITY = 64
@@ -90,17 +88,17 @@ class EpsilonForest:
         chance = t**-self._decay if self._epsilon is None else self._epsilon(t)
         return min(1.0, max(0.0, float(chance)))
 
-    def predict(self, context: ArrayLike) -> Floats:
+    def predict(self, context: ContextLike) -> Floats:
         """The forest's estimate of each action's outcome, (K,); NaN where it knows nothing."""
         seen = check_context(context, self.n_features)
         return np.full(self.n_actions, np.nan) if self._forest is None else self._forest.predict_one(seen)
 
-    def play(self, context: ArrayLike, available: Available = None) -> int:
+    def play(self, context: ContextLike, available: Available = None) -> int:
         """Choose an action for this context among the available ones (all by default)."""
         chances = self.probabilities(context, available)
         return int(np.searchsorted(np.cumsum(chances), self._rng.random() * chances.sum(), side="right"))
 
-    def probabilities(self, context: ArrayLike, available: Available = None) -> Floats:
+    def probabilities(self, context: ContextLike, available: Available = None) -> Floats:
         """The exact chance of each action in `play`."""
         estimates = np.nan_to_num(self.predict(context), nan=np.inf)
         mask = np.ones(self.n_actions, dtype=np.bool_)
@@ -112,7 +110,7 @@ class EpsilonForest:
         chances[int(np.argmax(estimates))] += 1.0 - epsilon
         return chances
 
-    def update(self, context: ArrayLike, action: int, outcome: float) -> None:
+    def update(self, context: ContextLike, action: int, outcome: float) -> None:
         """Learn that `action` under `context` had `outcome`; the trees are grown anew when it is time."""
         seen = check_context(context, self.n_features)
         index, number = check_action(action, self.n_actions), check_outcome(outcome)
@@ -138,7 +136,7 @@ class EpsilonForest:
         """New randomness; what was learnt stays."""
         self._rng = np.random.default_rng(as_generator(rng).integers(2**63))
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> Saved:
         """The rows learnt and the state of the randomness; the trees follow from them."""
         return {
             "contexts": self._contexts[: self._n].copy(),
@@ -149,7 +147,7 @@ class EpsilonForest:
             "rng": self._rng.bit_generator.state,
         }
 
-    def set_state(self, saved: dict[str, Any]) -> None:
+    def set_state(self, saved: Saved) -> None:
         """Take up a state from `get_state` of an oracle with the same settings: it has the same future."""
         n = len(saved["outcomes"])
         self._reserve(max(n, _FIRST_CAPACITY))

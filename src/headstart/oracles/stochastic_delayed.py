@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from copy import deepcopy
-from typing import Any
 
 import numpy as np
 
 from headstart.arrays import Floats
-from headstart.checks import check_action, check_available, check_number, check_outcome_in
+from headstart.checks import Available, check_action, check_available, check_number, check_outcome_in
 from headstart.errors import OptionError
 from headstart.oracles.greedy import Greedy
+from headstart.parts import ContextLike, Oracle, OracleAbilities, Readings, Saved, Wrapper, load_parts, save_parts
 from headstart.randomness import RNG, as_generator
 
 
-class StochasticDelayedBandit:
+class StochasticDelayedBandit(Wrapper):
     """A base oracle that learns only what it asked for; a heuristic decides while it waits.
 
     Outcomes wait in one queue per action. The base names the action it wants; while that queue has an
@@ -29,20 +28,22 @@ class StochasticDelayedBandit:
     algorithms' chances over a batch of users, here a batch is one user, and the mix is one or the other.
     """
 
-    def __init__(self, base: Any, heuristic: Any = None, max_waiting: int = 1) -> None:
-        self.n_actions: int = base.n_actions
-        self.n_features: int = getattr(base, "n_features", 0)
-        self.outcome_range: tuple[float, float] = getattr(base, "outcome_range", (-math.inf, math.inf))
+    def __init__(self, base: Oracle, heuristic: Oracle | None = None, max_waiting: int = 1) -> None:
         self.base = base
-        self.heuristic = Greedy(base.n_actions) if heuristic is None else heuristic
+        self.heuristic: Oracle = Greedy(base.n_actions) if heuristic is None else heuristic
         if self.heuristic.n_actions != base.n_actions:
             raise OptionError(f"base has {base.n_actions} actions, heuristic {self.heuristic.n_actions}")
         self.max_waiting = int(check_number("max_waiting", max_waiting, low=1))
-        self._queues: list[deque[tuple[Any, float]]] = [deque() for _ in range(base.n_actions)]
+        self._queues: list[deque[tuple[ContextLike, float]]] = [deque() for _ in range(base.n_actions)]
         self._in_flight = np.zeros(base.n_actions, dtype=np.int64)
         self._wanted: int | None = None
 
-    def play(self, context: Any = None, available: Any = None) -> int:
+    @property
+    def inner(self) -> Oracle:
+        """The base."""
+        return self.base
+
+    def play(self, context: ContextLike = None, available: Available = None) -> int:
         """The action that the base waits for, or the heuristic's choice while enough of it are in flight."""
         wanted = self._settle(context)
         if self._is_playable(wanted, available):
@@ -52,7 +53,7 @@ class StochasticDelayedBandit:
         self._in_flight[action] += 1
         return action
 
-    def update(self, context: Any, action: int, outcome: float) -> None:
+    def update(self, context: ContextLike, action: int, outcome: float) -> None:
         """Queue an outcome for the base; the heuristic learns it now."""
         index = check_action(action, self.n_actions)
         number = check_outcome_in(outcome, *self.outcome_range, "the base")
@@ -60,46 +61,45 @@ class StochasticDelayedBandit:
         self._queues[index].append((context, number))
         self._in_flight[index] = max(0, self._in_flight[index] - 1)
 
-    def probabilities(self, context: Any = None, available: Any = None) -> Floats:
+    def probabilities(self, context: ContextLike = None, available: Available = None) -> Floats:
         """The exact chance of each action in `play`."""
         wanted = self._settle(context)
         if not self._is_playable(wanted, available):
-            chances: Floats = self.heuristic.probabilities(context, available)
-            return chances
+            return self.heuristic.probabilities(context, available)
         return np.eye(self.n_actions)[wanted]
 
-    def readings(self) -> Any:
+    def readings(self) -> Readings:
         """The heuristic's readings: it has learnt everything there is."""
-        return self.heuristic.readings()
+        return OracleAbilities(self.heuristic).readings()
 
     def reseed(self, rng: RNG) -> None:
         """New randomness for base and heuristic; what was learnt stays."""
         generator = as_generator(rng)
         for part in (self.base, self.heuristic):
-            if hasattr(part, "reseed"):
-                part.reseed(generator)
+            OracleAbilities(part).reseed(generator)
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> Saved:
         """Everything learnt, queued and in flight."""
-        return deepcopy(
-            {
-                "base": self.base.get_state(),
-                "heuristic": self.heuristic.get_state(),
-                "queues": [list(queue) for queue in self._queues],
-                "in_flight": self._in_flight,
-                "wanted": self._wanted,
-            }
-        )
+        return {
+            **save_parts(self._parts),
+            "queues": [[[deepcopy(context), outcome] for context, outcome in queue] for queue in self._queues],
+            "in_flight": self._in_flight.copy(),
+            "wanted": self._wanted,
+        }
 
-    def set_state(self, saved: dict[str, Any]) -> None:
+    def set_state(self, saved: Saved) -> None:
         """Take up a state from `get_state`: the same future."""
-        copied = deepcopy(saved)
-        self.base.set_state(copied["base"])
-        self.heuristic.set_state(copied["heuristic"])
-        self._queues = [deque(queue) for queue in copied["queues"]]
-        self._in_flight, self._wanted = copied["in_flight"], copied["wanted"]
+        load_parts(self._parts, saved)
+        self._queues = [
+            deque((deepcopy(context), outcome) for context, outcome in queue) for queue in saved["queues"]
+        ]
+        self._in_flight, self._wanted = np.array(saved["in_flight"], dtype=np.int64), saved["wanted"]
 
-    def _settle(self, context: Any) -> int:
+    @property
+    def _parts(self) -> dict[str, object]:
+        return {"base": self.base, "heuristic": self.heuristic}
+
+    def _settle(self, context: ContextLike) -> int:
         """Let the base learn from the queues until it wants an action whose queue is empty."""
         if self._wanted is None:
             self._wanted = self.base.play(context)
@@ -109,7 +109,7 @@ class StochasticDelayedBandit:
             self._wanted = self.base.play(context)
         return self._wanted
 
-    def _is_playable(self, wanted: int, available: Any) -> bool:
+    def _is_playable(self, wanted: int, available: Available) -> bool:
         if available is not None and not check_available(available, self.n_actions)[wanted]:
             return False
         return bool(self._in_flight[wanted] < self.max_waiting)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
-from numpy.typing import ArrayLike
-
-from headstart.arrays import Floats, Integers
-from headstart.checks import Available
+from headstart.arrays import Integers
 from headstart.kernels import implements, play, probabilities, update
-from headstart.parts import Evaluator, Oracle
+from headstart.parts import ContextLike, Evaluator, Oracle, State, Wrapper
 from headstart.randomness import RNG
 from headstart.warmstart.virtual_plays import end_round
+from headstart.warmstart.virtual_users import Contexts
 from headstart.warmstart.warmstart import Schedule, WarmStart
 
 
@@ -34,7 +33,7 @@ def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
     probabilities(state.policy, context, available, out)
 
 
-class OfflineOnly:
+class OfflineOnly(Wrapper):
     """The oracle's choices after virtual plays alone: no user's outcome is ever learnt.
 
     With `Greedy` and the batch schedule it is causal inference followed by a commitment: Algorithm 2 once, then the
@@ -48,40 +47,31 @@ class OfflineOnly:
         self,
         oracle: Oracle,
         evaluator: Evaluator,
-        contexts: Any = None,
+        contexts: Contexts = None,
         schedule: Schedule = "batch",
         rng: RNG = None,
     ) -> None:
         self.policy = WarmStart(oracle, evaluator, contexts, schedule=schedule, rng=rng)
-        self.n_actions, self.n_features = oracle.n_actions, self.policy.n_features
 
     @property
-    def kernel_state(self) -> Any:
-        """The state for the compiled loops, or None if a part has no kernels."""
-        inner = self.policy.kernel_state
-        return None if inner is None else OfflineOnlyState(inner)
+    def inner(self) -> WarmStart:
+        """The warm start."""
+        return self.policy
+
+    def around(self, inner: State) -> OfflineOnlyState:
+        """The state of the whole around the warm start's."""
+        return OfflineOnlyState(inner)
+
+    @property
+    def outcome_range(self) -> tuple[float, float]:
+        """Everything: no outcome is learnt."""
+        return -math.inf, math.inf
 
     @property
     def virtual_plays(self) -> Integers:
         """Virtual plays per action, (K,)."""
         return self.policy.virtual_plays
 
-    def play(self, context: ArrayLike | None = None, available: Available = None) -> int:
-        """The oracle's choice, from the log alone."""
-        return self.policy.play(context, available)
-
-    def probabilities(self, context: ArrayLike | None = None, available: Available = None) -> Floats:
-        """The exact chance of each action in `play`."""
-        return self.policy.probabilities(context, available)
-
-    def update(self, context: ArrayLike | None, action: int, outcome: float) -> None:
+    def update(self, context: ContextLike, action: int, outcome: float) -> None:
         """Nothing is learnt: it never learns online."""
         self.policy.end_round(context)
-
-    def reserve(self, rounds: int) -> None:
-        """Make room for this many online contexts."""
-        self.policy.reserve(rounds)
-
-    def reseed(self, rng: RNG) -> None:
-        """New randomness for the oracle and the virtual users."""
-        self.policy.reseed(rng)

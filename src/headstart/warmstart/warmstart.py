@@ -2,33 +2,43 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from copy import copy
+from typing import Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from headstart.arrays import Floats, Integers
 from headstart.checks import Available, check_context
-from headstart.errors import ContextError, OptionError
-from headstart.kernels import Entry, draw_context, record_context
+from headstart.errors import OptionError
+from headstart.kernels import Entry
 from headstart.logs.encoding import Encoding
-from headstart.parts import Evaluator, Oracle
+from headstart.parts import (
+    ContextLike,
+    Evaluator,
+    EvaluatorAbilities,
+    Oracle,
+    OracleAbilities,
+    Saved,
+    Wrapper,
+    load_parts,
+    missing_method,
+    save_parts,
+)
 from headstart.randomness import RNG, as_generator
-from headstart.warmstart.contexts import LogContexts, Population
 from headstart.warmstart.virtual_plays import WarmStartState, offline_phase
+from headstart.warmstart.virtual_users import Contexts, VirtualUsers
 
 Schedule = Literal["each-round", "batch"]
 
 
-class WarmStart:
+class WarmStart(Wrapper):
     """An oracle that has first played against the log. Itself an oracle.
 
     Parameters
     ----------
     oracle, evaluator
-        Any two objects with the methods of the protocols in parts.py. Both are used, not copied.
+        Any two objects with the methods of the protocols in `parts`. Both are used, not copied.
     contexts
         Where virtual users come from. None: the log's rows and the online contexts as they come. A matrix:
         a population that you name. An object with a `kernel_state` that draws contexts (a world's
@@ -52,27 +62,20 @@ class WarmStart:
         self,
         oracle: Oracle,
         evaluator: Evaluator,
-        contexts: Any = None,
+        contexts: Contexts = None,
         schedule: Schedule = "each-round",
         decide_on: Sequence[str | int] | None = None,
         rng: RNG = None,
     ) -> None:
         if schedule not in ("each-round", "batch"):
             raise OptionError(f"schedule must be 'each-round' or 'batch', got {schedule!r}")
-        for part, method in ((oracle, "play"), (oracle, "update"), (evaluator, "get_outcome")):
-            if not callable(getattr(part, method, None)):
-                raise OptionError(f"{type(part).__name__} has no {method}: WarmStart(oracle, evaluator, ...)")
-        known = getattr(evaluator, "n_actions", oracle.n_actions)
-        if known != oracle.n_actions:
-            raise OptionError(f"the oracle has {oracle.n_actions} actions, the evaluator {known}")
-        self.outcome_range = _check_ranges(oracle, evaluator)
-        self._low, self._high = self.outcome_range
+        _check_parts(oracle, evaluator)
         self.oracle, self.evaluator, self.schedule = oracle, evaluator, schedule
-        self.n_actions = oracle.n_actions
-        self._source, n_features = _as_source(contexts, oracle, evaluator, rng)
-        everything = range(n_features)
-        self._columns = _encoding_of(evaluator, n_features).columns_of(everything if decide_on is None else decide_on)
-        needed = getattr(oracle, "n_features", None)
+        self._low, self._high = (float(limit) for limit in self.outcome_range)
+        self._users = VirtualUsers(contexts, oracle, evaluator, rng)
+        n_columns = self._users.n_features
+        self._columns = _as_columns(decide_on, evaluator, n_columns)
+        needed = OracleAbilities(oracle).n_features
         if needed == 0:  # context-free: there is nothing to hand over
             self._columns = self._columns[:0]
         elif needed and self._columns.size != needed:
@@ -80,16 +83,30 @@ class WarmStart:
                 f"the oracle decides on {needed} columns, but decide_on leaves {self._columns.size} of the log's"
             )
         # A permutation of all columns is a choice too.
-        self._sees_all = np.array_equal(self._columns, np.arange(n_features))
-        # How long a context `play` and `update` must be given; 0: none is looked at.
-        self.n_features = n_features if self._columns.size or isinstance(self._source, LogContexts) else 0
-        self._context = np.zeros(n_features)
+        self._sees_all = np.array_equal(self._columns, np.arange(n_columns))
+        self._n_features = n_columns if self._columns.size or self._users.grows else 0
+        self._context = np.zeros(n_columns)
         self._everything = np.ones(self.n_actions, dtype=np.bool_)
         self._virtual_plays = np.zeros(self.n_actions, dtype=np.int64)
         self._is_due = np.ones(1, dtype=np.bool_)
         self._is_spent = False  # the log will never answer again: nothing is ever due
         self._phase = Entry(offline_phase, allocates=False, keeps_gil=False)  # it may take a second
-        self._draw = Entry(_draw_context, allocates=False)
+
+    def with_evaluator(self, evaluator: Evaluator) -> Self:
+        """The same warm start, parts shared, with another evaluator of the same log."""
+        twin = copy(self)
+        twin.evaluator = evaluator
+        return twin
+
+    @property
+    def inner(self) -> Oracle:
+        """The oracle."""
+        return self.oracle
+
+    @property
+    def n_features(self) -> int:
+        """How long a context `play` and `update` must be given; 0: none is looked at."""
+        return self._n_features
 
     @property
     def virtual_plays(self) -> Integers:
@@ -97,17 +114,16 @@ class WarmStart:
         return self._virtual_plays.copy()
 
     @property
-    def kernel_state(self) -> Any:
+    def kernel_state(self) -> WarmStartState | None:
         """The whole as one NamedTuple for the compiled loops, or None if a part has no kernels."""
-        oracle, evaluator, source = (
-            getattr(part, "kernel_state", None) for part in (self.oracle, self.evaluator, self._source)
-        )
-        if oracle is None or evaluator is None or source is None:
+        oracle, evaluator = OracleAbilities(self.oracle).kernel_state, EvaluatorAbilities(self.evaluator).kernel_state
+        users = self._users.kernel_state
+        if oracle is None or evaluator is None or users is None:
             return None
         return WarmStartState(
             oracle,
             evaluator,
-            source,
+            users,
             self._columns,
             self._context,
             np.zeros(self._columns.size),
@@ -122,37 +138,53 @@ class WarmStart:
     def reseed(self, rng: RNG) -> None:
         """New randomness for the oracle and the virtual users; what was learnt stays."""
         generator = as_generator(rng)
-        for part in (self.oracle, self._source):
-            if hasattr(part, "reseed"):
-                part.reseed(generator)
+        super().reseed(generator)
+        self._users.reseed(generator)
 
     def reserve(self, rounds: int) -> None:
         """Make room for this many online contexts: the compiled loops cannot grow an array."""
-        if isinstance(self._source, LogContexts):
-            self._source.reserve(rounds)
+        self._users.reserve(rounds)
 
-    def play(self, context: ArrayLike | None = None, available: Available = None) -> int:
+    def play(self, context: ContextLike = None, available: Available = None) -> int:
         """Run the virtual plays that are due, then let the oracle choose for this user."""
         self.settle()
-        return self.oracle.play(self.decided(context), available)
+        return super().play(context, available)
 
-    def probabilities(self, context: ArrayLike | None = None, available: Available = None) -> Floats:
+    def probabilities(self, context: ContextLike = None, available: Available = None) -> Floats:
         """The exact chance of each action in `play`."""
         self.settle()
-        return self.oracle.probabilities(self.decided(context), available)
+        return super().probabilities(context, available)
 
-    def update(self, context: ArrayLike | None, action: int, outcome: float) -> None:
+    def update(self, context: ContextLike, action: int, outcome: float) -> None:
         """Learn a real user's outcome."""
         user = self._as_user(context)  # before anything is learnt
-        self.oracle.update(self.decided(context), action, outcome)
+        super().update(context, action, outcome)
         self._end_round(user)
 
-    def end_round(self, context: ArrayLike | None) -> None:
+    def end_round(self, context: ContextLike) -> None:
         """A user has come and gone whose outcome is not to be learnt: the next offline phase is due."""
         self._end_round(self._as_user(context))
 
-    def _as_user(self, context: ArrayLike | None) -> Floats | None:
-        if context is None or self.schedule == "batch" or not isinstance(self._source, LogContexts):
+    def get_state(self) -> Saved:
+        """What oracle, evaluator and virtual users have come to, as arrays: the same future."""
+        return {**save_parts(self._parts), "virtual_plays": self.virtual_plays, "is_due": self._is_due.copy()}
+
+    def set_state(self, saved: Saved) -> None:
+        """Take up a state from `get_state` of a warm start with the same settings and log."""
+        plays = np.asarray(saved.get("virtual_plays"))
+        if plays.shape != (self.n_actions,):
+            raise OptionError(f"state needs virtual_plays of shape ({self.n_actions},), got shape {plays.shape}")
+        load_parts(self._parts, saved)
+        self._virtual_plays[:] = plays
+        self._is_due[:] = saved["is_due"]
+        self._is_spent = False
+
+    @property
+    def _parts(self) -> dict[str, object]:
+        return {"oracle": self.oracle, "evaluator": self.evaluator, "contexts": self._users}
+
+    def _as_user(self, context: ContextLike) -> Floats | None:
+        if context is None or self.schedule == "batch" or not self._users.grows:
             return None
         return check_context(context, self._context.size)
 
@@ -161,19 +193,14 @@ class WarmStart:
             return
         self._is_due[0] = True
         if user is not None and user.size and not self._is_exhausted():
-            self._source.reserve(1)
-            record_context(self._source.kernel_state, user)
-
-    def readings(self) -> Any:
-        """The oracle's readings."""
-        return self.oracle.readings()  # type: ignore[attr-defined]
+            self._users.record(user)
 
     def _is_exhausted(self) -> bool:
         if not self._is_spent:
-            self._is_spent = _says_exhausted(self.evaluator)
+            self._is_spent = EvaluatorAbilities(self.evaluator).is_exhausted()
         return self._is_spent
 
-    def decided(self, context: ArrayLike | None) -> ArrayLike | None:
+    def seen(self, context: ContextLike) -> ContextLike:
         """What the oracle sees of a context: the columns of `decide_on`."""
         if context is None or self._sees_all:
             return context
@@ -197,90 +224,63 @@ class WarmStart:
         actions = range(self.n_actions) if self.schedule == "batch" else [None]
         for fixed in actions:
             while True:
-                context = self._draw_context()
-                seen = self.decided(context)
+                context = self._users.draw()
+                seen = self.seen(context)
                 action = self.oracle.play(seen) if fixed is None else fixed
-                outcome = self.evaluator.get_outcome(context, action)
+                outcome = self._get_outcome(context, action)
                 if outcome is None:
                     break
                 self._learn(context, seen, action, outcome)
 
-    def _learn(self, context: Any, seen: Any, action: int, outcome: float) -> None:
+    def _get_outcome(self, context: Floats, action: int) -> float | None:
+        try:
+            return self.evaluator.get_outcome(context, action)
+        except (TypeError, ValueError, IndexError) as error:
+            if context.size or EvaluatorAbilities(self.evaluator).n_features is not None:
+                raise
+            raise OptionError(
+                f"{type(self.evaluator).__name__} raised {type(error).__name__} when asked about a context without "
+                "columns. One that looks at contexts offers the rows that virtual users are drawn from, as "
+                "`contexts`, or keeps its log as `log`; or give WarmStart its contexts"
+            ) from error
+
+    def _learn(self, context: Floats, seen: ContextLike, action: int, outcome: float) -> None:
         inside = min(max(outcome, self._low), self._high)
-        varies, absorb = getattr(self.evaluator, "get_variance", None), getattr(self.oracle, "absorb", None)
+        varies, absorb = EvaluatorAbilities(self.evaluator).get_variance, OracleAbilities(self.oracle).absorb
         if varies is None or absorb is None:
             self.oracle.update(seen, action, inside)
         else:
             absorb(seen, action, inside, varies(context, action))
         self._virtual_plays[action] += 1
 
-    def _draw_context(self) -> Floats:
-        state = getattr(self._source, "kernel_state", None)
-        if state is None:
-            return check_context(self._source(), self._context.size)
-        self._draw(state, self._context)
-        return self._context.copy()
-
     def __repr__(self) -> str:
         return f"WarmStart({self.oracle!r}, {self.evaluator!r}, virtual plays {self._virtual_plays.tolist()})"
 
 
-def _draw_context(state: Any, out: Any) -> None:
-    draw_context(state, out)
-
-
-def _says_exhausted(evaluator: Any) -> bool:
-    told = getattr(evaluator, "is_exhausted", None)
-    return bool(told()) if told is not None else False
-
-
-def _check_ranges(oracle: Any, evaluator: Any) -> tuple[float, float]:
-    """The range of outcomes that the oracle takes; the log's must lie in it."""
-    low, high = getattr(oracle, "outcome_range", (-math.inf, math.inf))
-    least, most = getattr(evaluator, "outcome_range", (low, high))
+def _check_parts(oracle: Oracle, evaluator: Evaluator) -> None:
+    """Both are what they should be, and speak of the same actions and outcomes."""
+    for part, methods in ((oracle, ("play", "update")), (evaluator, ("get_outcome",))):
+        lacking = missing_method(part, *methods)
+        if lacking is not None:
+            raise OptionError(f"{type(part).__name__} has no {lacking}: WarmStart(oracle, evaluator, ...)")
+    told = EvaluatorAbilities(evaluator)
+    known = told.n_actions
+    if known not in (None, oracle.n_actions):
+        raise OptionError(f"the oracle has {oracle.n_actions} actions, the evaluator {known}")
+    low, high = OracleAbilities(oracle).outcome_range
+    least, most = told.outcome_range or (low, high)
     if least < low or most > high:
         raise OptionError(
             f"{type(oracle).__name__} takes outcomes in [{low:g}, {high:g}], the log's are in [{least:g}, {most:g}]: "
             "rescale them, or choose another oracle"
         )
-    return float(low), float(high)
 
 
-def _as_source(contexts: Any, oracle: Any, evaluator: Any, rng: RNG) -> tuple[Any, int]:
-    if contexts is None:
-        needed = getattr(oracle, "n_features", 0)
-        known = _count_columns(evaluator)
-        n_columns = needed if known is None else known
-        is_free = needed == 0 and (n_columns == 0 or not getattr(evaluator, "needs_context", True))
-        if is_free or _says_exhausted(evaluator):  # no virtual user's context will ever be looked at
-            return Population(np.zeros((1, n_columns)), rng=rng), n_columns
-        logged: Any = getattr(evaluator, "contexts", ())
-        if len(logged) == 0:
-            raise OptionError("the evaluator has no rows to draw virtual users from: give WarmStart its contexts")
-        return LogContexts(logged, rng=rng), n_columns
-    if callable(contexts) and not hasattr(contexts, "kernel_state"):
-        return contexts, len(np.asarray(contexts()).reshape(-1))
-    if hasattr(contexts, "kernel_state"):
-        return contexts, contexts.n_features
-    source = Population(contexts, rng=rng)
-    n_features = source.kernel_state.population.shape[1]
-    known = _count_columns(evaluator)
-    if known is not None and known != n_features:
-        raise ContextError(f"contexts must have the log's {known} columns, got {n_features}")
-    return source, n_features
-
-
-def _count_columns(evaluator: Any) -> int | None:
-    """How many columns the evaluator's log has, if it knows. Rows are asked for last: a table has to fetch them."""
-    if hasattr(evaluator, "n_features"):
-        return int(evaluator.n_features)
-    logged = getattr(evaluator, "contexts", None)
-    return None if logged is None else int(logged.shape[1])
-
-
-def _encoding_of(evaluator: Any, n_features: int) -> Encoding:
-    """How the log's columns are called; a part that does not say has columns without names."""
-    told: Encoding | None = getattr(evaluator, "encoding", None)
-    if told is not None:
-        return told
-    return Encoding.of_numbers(getattr(evaluator, "context_names", None) or [f"x{j}" for j in range(n_features)])
+def _as_columns(decide_on: Sequence[str | int] | None, evaluator: Evaluator, n_columns: int) -> Integers:
+    """The columns that the oracle sees. Those of an evaluator that gives them no names are x0, x1, ..."""
+    if decide_on is None:
+        return np.arange(n_columns)
+    encoding = EvaluatorAbilities(evaluator).encoding
+    if encoding is None:
+        encoding = Encoding.of_numbers(f"x{j}" for j in range(n_columns))
+    return encoding.columns_of(decide_on)

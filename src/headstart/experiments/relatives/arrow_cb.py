@@ -11,7 +11,7 @@ from headstart.arrays import Bools, Floats
 from headstart.checks import Available, check_action, check_available, check_context, check_number, check_outcome
 from headstart.errors import OptionError
 from headstart.logs.log import Log
-from headstart.oracles.compiled import Readings
+from headstart.parts import Readings
 from headstart.randomness import RNG, as_generator
 
 

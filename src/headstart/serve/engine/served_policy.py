@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
 from headstart.arrays import Bools, Floats
 from headstart.logs.encoding import Encoding
+from headstart.parts import Oracle, OracleAbilities, layers
+from headstart.warmstart.conflict import Guarded
 from headstart.warmstart.warmstart import WarmStart
+
+
+class Contradiction(TypedDict):
+    """Where users contradicted the log of an action, by a guard's test."""
+
+    action: int
+    reason: str
 
 
 class ServedPolicy:
     """Wraps any oracle. `n_extra` columns of the log are no user's: adjusted for there, never looked at here."""
 
-    def __init__(self, policy: Any, encoding: Encoding, n_extra: int) -> None:
+    def __init__(self, policy: Oracle, encoding: Encoding, n_extra: int) -> None:
         self.policy = policy
-        self.has_context = bool(getattr(policy, "n_features", 0))
-        self.outcome_range: tuple[float, float] = getattr(policy, "outcome_range", (-math.inf, math.inf))
+        self._abilities = OracleAbilities(policy)
+        self.has_context = bool(self._abilities.n_features)
+        self.outcome_range = self._abilities.outcome_range
         self._encode, self._n_extra = encoding.encode, n_extra
         self._settle()
 
@@ -32,14 +41,12 @@ class ServedPolicy:
 
     def warm_up(self) -> None:
         """Load what is compiled for deciding and learning, so that the first user does not wait for it."""
-        vector = np.zeros(self.policy.n_features) if self.has_context else None
+        vector = np.zeros(self._abilities.n_features or 0) if self.has_context else None
         self.policy.probabilities(vector)
         warm_start = self._find_warm_start()
-        oracle = self.policy if warm_start is None else warm_start.oracle
-        if hasattr(oracle, "copy"):
-            seen = vector if warm_start is None else warm_start.decided(vector)
-            low, high = self.outcome_range
-            oracle.copy().update(seen, 0, min(max(0.0, low), high))
+        oracle, seen = (self.policy, vector) if warm_start is None else (warm_start.oracle, warm_start.seen(vector))
+        low, high = self.outcome_range
+        OracleAbilities(oracle).copy().update(seen, 0, min(max(0.0, low), high))
 
     def learn(self, context: Mapping[str, Any], action: int, outcome: float) -> None:
         """Learn one user's outcome."""
@@ -53,10 +60,8 @@ class ServedPolicy:
             warm_start.settle()
 
     def _find_warm_start(self) -> WarmStart | None:
-        part = self.policy  # perhaps within a guard
-        while part is not None and not isinstance(part, WarmStart):
-            part = getattr(part, "policy", None)
-        return part
+        """Perhaps within a guard, which may have begun another."""
+        return next((layer for layer in layers(self.policy) if isinstance(layer, WarmStart)), None)
 
     def probabilities(self, context: Mapping[str, Any], available: Bools | None) -> list[float]:
         """The policy's own chances, (K,)."""
@@ -65,20 +70,18 @@ class ServedPolicy:
 
     def virtual_plays(self) -> list[int] | None:
         """Virtual plays that still count, per action; None for a policy without a log."""
-        part = self.policy
-        while part is not None:
-            plays = getattr(part, "virtual_plays", None)
+        for layer in layers(self.policy):
+            plays = OracleAbilities(layer).virtual_plays
             if plays is not None:
                 return [int(n) for n in plays]
-            part = getattr(part, "policy", None)
         return None
 
-    def readings(self) -> dict[str, list[float]] | None:
-        """Plays, means and the algorithm's own bounds per action, as lists."""
-        told = getattr(self.policy, "readings", None)
-        return None if told is None else {name: list(map(float, v)) for name, v in told()._asdict().items()}
+    def readings(self) -> dict[str, list[float]]:
+        """Plays, means and the algorithm's own bounds per action, as lists; NaN where the policy does not say."""
+        return {name: values.tolist() for name, values in self._abilities.readings()._asdict().items()}
 
-    def conflicts(self) -> list[dict[str, Any]]:
+    def conflicts(self) -> list[Contradiction]:
         """Where users contradicted the log, by a guard's test."""
-        found = getattr(self.policy, "withdrawals", None) or []
-        return [{"action": int(each.action), "reason": str(each.reason)} for each in found]
+        guard = next((layer for layer in layers(self.policy) if isinstance(layer, Guarded)), None)
+        found = [] if guard is None else guard.withdrawals
+        return [{"action": each.action, "reason": each.reason} for each in found]

@@ -70,7 +70,7 @@ def _set(part: Any, tree: Any) -> None:
 
 
 def _parts(policy: WarmStart) -> dict[str, Any]:
-    return {"oracle": policy.oracle, "evaluator": policy.evaluator, "contexts": policy._source}
+    return {"oracle": policy.oracle, "evaluator": policy.evaluator, "contexts": policy._users}
 
 
 def _arrays(state: Any, prefix: str = "") -> Iterator[tuple[str, NDArray[Any], int | None]]:

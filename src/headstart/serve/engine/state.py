@@ -16,7 +16,7 @@ def describe(fold: Fold, decider: Decider) -> dict[str, Any]:
     chances = None if policy.has_context else decider.chances()
     actions = []
     for a, label in enumerate(fold.config.actions):
-        believed = {name: _number(values[a]) for name, values in (readings or {}).items()}
+        believed = {name: _number(values[a]) for name, values in readings.items()}
         actions.append(
             {
                 "action": label,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from copy import copy, deepcopy
+from collections.abc import Callable
+from copy import deepcopy
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from headstart.arrays import Bools, Floats, Integers
-from headstart.checks import Available, check_action
+from headstart.checks import check_action
 from headstart.errors import OptionError
 from headstart.kernels import (
     get_outcome,
@@ -22,6 +22,18 @@ from headstart.kernels import (
     take_action,
     update,
     withdraw,
+)
+from headstart.parts import (
+    ContextLike,
+    Evaluator,
+    EvaluatorAbilities,
+    Oracle,
+    OracleAbilities,
+    Saved,
+    State,
+    Wrapper,
+    load_parts,
+    save_parts,
 )
 from headstart.randomness import RNG, as_generator
 from headstart.warmstart.warmstart import WarmStart
@@ -53,32 +65,44 @@ def _is_exhausted(state: Any) -> Any:
 class Masked:
     """An evaluator that has no answer for the actions whose log is withdrawn."""
 
-    def __init__(self, evaluator: Any, n_actions: int) -> None:
+    def __init__(self, evaluator: Evaluator, n_actions: int) -> None:
         self.evaluator = evaluator
         self.is_withdrawn: Bools = np.zeros(n_actions, dtype=np.bool_)
 
     @property
-    def kernel_state(self) -> Any:
+    def kernel_state(self) -> MaskedState | None:
         """The state for the compiled loops, or None if the evaluator has no kernels."""
-        inner = getattr(self.evaluator, "kernel_state", None)
+        inner = EvaluatorAbilities(self.evaluator).kernel_state
         return None if inner is None else MaskedState(inner, self.is_withdrawn)
 
-    def get_outcome(self, context: Any, action: int) -> float | None:
+    @property
+    def n_features(self) -> int | None:
+        """The columns of the contexts that the evaluator is asked about."""
+        return EvaluatorAbilities(self.evaluator).n_features
+
+    def get_outcome(self, context: ContextLike, action: int) -> float | None:
         """The evaluator's answer; None for an action whose log is withdrawn."""
         if self.is_withdrawn[check_action(action, self.is_withdrawn.size)]:
             return None
-        answer: float | None = self.evaluator.get_outcome(context, action)
-        return answer
+        return self.evaluator.get_outcome(context, action)
+
+    @property
+    def get_variance(self) -> Callable[[ContextLike, int], float] | None:
+        """How much outcomes vary around the evaluator's answers, if those are averages."""
+        return EvaluatorAbilities(self.evaluator).get_variance
 
     def is_exhausted(self) -> bool:
         """True once it will never answer again."""
-        told = getattr(self.evaluator, "is_exhausted", None)
-        return bool(self.is_withdrawn.all()) or (told is not None and bool(told()))
+        return bool(self.is_withdrawn.all()) or EvaluatorAbilities(self.evaluator).is_exhausted()
 
-    def __getattr__(self, name: str) -> Any:  # contexts, names and ranges are the evaluator's
-        if name.startswith("__") or name == "evaluator":
-            raise AttributeError(name)
-        return getattr(self.evaluator, name)
+    def get_state(self) -> Saved:
+        """The evaluator's state, and whose log is withdrawn."""
+        return {**save_parts({"evaluator": self.evaluator}), "is_withdrawn": self.is_withdrawn.copy()}
+
+    def set_state(self, saved: Saved) -> None:
+        """Take up a state from `get_state`."""
+        load_parts({"evaluator": self.evaluator}, saved)
+        self.is_withdrawn[:] = saved["is_withdrawn"]
 
 
 class RevocableState(NamedTuple):
@@ -108,7 +132,7 @@ def _withdraw(state: Any, action: Any) -> None:
     take_action(state.policy.oracle, state.online, action)
 
 
-class Revocable:
+class Revocable(Wrapper):
     """A warm start that can forget what the log said of an action. Itself an oracle.
 
     Beside the warm-started oracle runs its twin, which learns from users alone and never plays; to withdraw an action
@@ -129,27 +153,26 @@ class Revocable:
             raise OptionError(f"policy must be a WarmStart, got {type(policy).__name__}")
         if policy.virtual_plays.any():
             raise OptionError("policy has already learnt from the log: give a WarmStart that has not begun")
-        self.policy = copy(policy)
-        self.policy.evaluator = Masked(policy.evaluator, policy.n_actions)
-        self.n_actions, self.n_features = policy.n_actions, policy.n_features
-        self.outcome_range = policy.outcome_range
+        self.policy = policy.with_evaluator(Masked(policy.evaluator, policy.n_actions))
         self._rng = as_generator(rng)
-        self._online: Any = None
-        self._fresh: Any = None
-        self._users: list[tuple[Any, int, float]] = []
+        self._online: Oracle | None = None
+        self._users: list[tuple[Floats | None, int, float]] = []
         if keeps_actions_apart(policy.oracle):
             self._online = deepcopy(policy.oracle)
         else:
             self._fresh = deepcopy(self.policy)
 
     @property
-    def kernel_state(self) -> Any:
-        """The state for the compiled loops, or None if a part has no kernels or cannot forget in place."""
-        inner = self.policy.kernel_state
-        return None if inner is None or self._online is None else RevocableState(inner, self._online.kernel_state)
+    def inner(self) -> WarmStart:
+        """The warm start."""
+        return self.policy
+
+    def around(self, inner: State) -> RevocableState | None:
+        """The state of the whole; None if the oracle cannot forget in place."""
+        return None if self._online is None else RevocableState(inner, _kernels_of(self._online))
 
     @property
-    def oracle(self) -> Any:
+    def oracle(self) -> Oracle:
         """The warm-started oracle."""
         return self.policy.oracle
 
@@ -169,19 +192,11 @@ class Revocable:
         assert isinstance(masked, Masked)
         return masked
 
-    def play(self, context: ArrayLike | None = None, available: Available = None) -> int:
-        """The warm start's choice."""
-        return self.policy.play(context, available)
-
-    def probabilities(self, context: ArrayLike | None = None, available: Available = None) -> Floats:
-        """The exact chance of each action in `play`."""
-        return self.policy.probabilities(context, available)
-
-    def update(self, context: ArrayLike | None, action: int, outcome: float) -> None:
+    def update(self, context: ContextLike, action: int, outcome: float) -> None:
         """Learn a real user's outcome."""
-        self.policy.update(context, action, outcome)
+        super().update(context, action, outcome)
         if self._online is not None:
-            self._online.update(self.policy.decided(context), action, outcome)
+            self._online.update(self.policy.seen(context), action, outcome)
         else:
             self._users.append((None if context is None else np.array(context, dtype=np.float64), action, outcome))
 
@@ -190,9 +205,9 @@ class Revocable:
         index = check_action(action, self.n_actions)
         if self._online is not None:
             self._masked.is_withdrawn[index] = True
-            take_action(self.policy.oracle.kernel_state, self._online.kernel_state, index)  # type: ignore[attr-defined]
+            take_action(_kernels_of(self.policy.oracle), _kernels_of(self._online), index)
             return
-        withdrawn = self._masked.is_withdrawn.copy()
+        withdrawn = self.is_withdrawn
         withdrawn[index] = True
         self.policy = deepcopy(self._fresh)
         self.policy.reseed(self._rng)
@@ -200,23 +215,35 @@ class Revocable:
         for user in self._users:
             self.policy.update(*user)
 
-    def readings(self) -> Any:
-        """The oracle's readings."""
-        return self.policy.readings()
+    def get_state(self) -> Saved:
+        """The warm start, and its twin or the users that a new beginning would learn from."""
+        saved = {**save_parts(self._parts), "rng": self._rng.bit_generator.state}
+        if self._online is None:
+            saved["users"] = [list(user) for user in self._users]
+        return saved
 
-    def reseed(self, rng: RNG) -> None:
-        """New randomness for the oracle and the virtual users; what was learnt stays."""
-        self.policy.reseed(rng)
+    def set_state(self, saved: Saved) -> None:
+        """Take up a state from `get_state` of a policy made in the same way: it has the same future."""
+        load_parts(self._parts, saved)
+        self._rng.bit_generator.state = saved["rng"]
+        if self._online is None:
+            self._users = [(context, int(action), float(outcome)) for context, action, outcome in saved["users"]]
 
-    def reserve(self, rounds: int) -> None:
-        """Make room for this many online contexts."""
-        self.policy.reserve(rounds)
+    @property
+    def _parts(self) -> dict[str, object]:
+        return {"policy": self.policy, **({} if self._online is None else {"online": self._online})}
 
     def __repr__(self) -> str:
         return f"Revocable({self.policy!r})"
 
 
-def keeps_actions_apart(oracle: Any) -> bool:
+def keeps_actions_apart(oracle: Oracle) -> bool:
     """Whether what the oracle knows of one action can be replaced without touching the others."""
-    state = getattr(oracle, "kernel_state", None)
+    state = OracleAbilities(oracle).kernel_state
     return state is not None and is_implemented(take_action, type(state))
+
+
+def _kernels_of(oracle: Oracle) -> State:
+    state = OracleAbilities(oracle).kernel_state
+    assert state is not None  # it keeps actions apart by a verb of its state
+    return state

@@ -1,0 +1,210 @@
+"""What a part may offer beyond its contract, each ability with what its absence means. Parts are asked here alone.
+
+An attribute is asked for when it is wanted and not before: a table has to be scanned for some of them, and the state
+of a part that grows is another one after each growth.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from headstart.arrays import Floats, Integers
+from headstart.errors import OptionError
+from headstart.estimates.summary import Summary
+from headstart.logs.encoding import Encoding
+from headstart.logs.log import Log
+from headstart.parts.contracts import ContextLike, Evaluator, Oracle, Readings, Saved, State
+from headstart.randomness import RNG
+
+_T = TypeVar("_T")
+_Part = TypeVar("_Part")
+
+
+def _ask(part: object, ability: str, default: _T) -> _T:
+    return getattr(part, ability, default)
+
+
+def missing_method(part: object, *methods: str) -> str | None:
+    """The first of these methods that the part does not have; None if it has them all."""
+    return next((method for method in methods if not callable(_ask(part, method, None))), None)
+
+
+def is_oracle(thing: object) -> bool:
+    """Whether this is an oracle, and not a function that makes one."""
+    return not isinstance(thing, type) and missing_method(thing, "play") is None
+
+
+@dataclass(frozen=True)
+class Abilities(Generic[_Part]):
+    """What an oracle, an evaluator and a source of contexts may all offer."""
+
+    part: _Part
+
+    @property
+    def kernel_state(self) -> State | None:
+        """The state that compiled loops work on; None: the part goes through the plain loop."""
+        return _ask(self.part, "kernel_state", None)
+
+    @property
+    def n_features(self) -> int | None:
+        """The length of a context, 0 where none is looked at; None: the part does not say."""
+        return _ask(self.part, "n_features", None)
+
+    def reseed(self, rng: RNG) -> None:
+        """New randomness, for a part that has some; what was learnt stays."""
+        reseed: Callable[[RNG], None] | None = _ask(self.part, "reseed", None)
+        if reseed is not None:
+            reseed(rng)
+
+    def reserve(self, rounds: int) -> None:
+        """Make room for this many rounds in a part that keeps contexts: compiled loops cannot grow an array."""
+        reserve: Callable[[int], None] | None = _ask(self.part, "reserve", None)
+        if reserve is not None:
+            reserve(rounds)
+
+    @property
+    def can_be_saved(self) -> bool:
+        """Whether the part itself has `get_state` and `set_state`."""
+        return missing_method(self.part, "get_state", "set_state") is None
+
+    def get_state(self) -> Saved:
+        """What was learnt and the state of the randomness, as arrays and plain values."""
+        get_state: Callable[[], Saved] | None = _ask(self.part, "get_state", None)
+        if get_state is None or not self.can_be_saved:
+            raise OptionError(f"{type(self.part).__name__} cannot be saved: it has no get_state and set_state")
+        return get_state()
+
+    def set_state(self, saved: Saved) -> None:
+        """Take up a state from `get_state` of a part with the same settings: it has the same future."""
+        set_state: Callable[[Saved], None] | None = _ask(self.part, "set_state", None)
+        if set_state is None:
+            raise OptionError(f"{type(self.part).__name__} cannot be restored: it has no set_state")
+        set_state(saved)
+
+
+def save_parts(parts: Mapping[str, object]) -> Saved:
+    """The states of several parts, by their names in the whole."""
+    return {name: Abilities(part).get_state() for name, part in parts.items()}
+
+
+def load_parts(parts: Mapping[str, object], saved: Saved) -> None:
+    """Take up states from `save_parts`; where one does not fit, none is taken up."""
+    before = save_parts(parts)
+    try:
+        for name, part in parts.items():
+            if name not in saved:
+                raise OptionError(f"state needs {name}, got nothing")
+            Abilities(part).set_state(saved[name])
+    except BaseException:
+        for name, part in parts.items():
+            Abilities(part).set_state(before[name])
+        raise
+
+
+@dataclass(frozen=True)
+class OracleAbilities(Abilities[Oracle]):
+    """What an oracle may offer beyond `play`, `update` and `probabilities`."""
+
+    @property
+    def outcome_range(self) -> tuple[float, float]:
+        """The smallest and the largest outcome that it takes."""
+        return _ask(self.part, "outcome_range", (-math.inf, math.inf))
+
+    @property
+    def absorb(self) -> Callable[[ContextLike, int, float, float], None] | None:
+        """absorb(context, action, outcome, variance): learn a virtual outcome that is an average of outcomes with
+        this variance. None: a virtual outcome is an outcome like any other."""
+        return _ask(self.part, "absorb", None)
+
+    @property
+    def withdraw(self) -> Callable[[int], None] | None:
+        """withdraw(action): forget what the log said of an action. None: it cannot."""
+        return _ask(self.part, "withdraw", None)
+
+    @property
+    def virtual_plays(self) -> Integers | None:
+        """Virtual plays per action, (K,); None: there is no log in it."""
+        return _ask(self.part, "virtual_plays", None)
+
+    def readings(self) -> Readings:
+        """What the oracle believes; all NaN for one that does not say."""
+        readings: Callable[[], Readings] | None = _ask(self.part, "readings", None)
+        if readings is not None:
+            return readings()
+        return Readings(*np.full((4, self.part.n_actions), np.nan))
+
+    def copy(self) -> Oracle:
+        """An independent oracle with the same state and the same future."""
+        made: Callable[[], Oracle] | None = _ask(self.part, "copy", None)
+        return deepcopy(self.part) if made is None else made()
+
+
+@dataclass(frozen=True)
+class EvaluatorAbilities(Abilities[Evaluator]):
+    """What an evaluator may offer beyond `get_outcome`. One that keeps its log as `log` has said most of it."""
+
+    @property
+    def n_actions(self) -> int | None:
+        """How many actions it answers for; None: it does not say."""
+        told = self._log
+        return _ask(self.part, "n_actions", None if told is None else told.n_actions)
+
+    @property
+    def outcome_range(self) -> tuple[float, float] | None:
+        """The smallest and the largest outcome of its log; None: it does not say."""
+        return _ask(self.part, "outcome_range", None)
+
+    @property
+    def contexts(self) -> Floats | None:
+        """The rows that virtual users are drawn from, (n, d)."""
+        told = self._log
+        return _ask(self.part, "contexts", None if told is None else told.contexts)
+
+    @property
+    def n_features(self) -> int | None:
+        """The columns of the contexts it is asked about. Rows are asked for last: a table has to fetch them."""
+        told = super().n_features
+        if told is not None:
+            return told
+        rows = self.contexts
+        return None if rows is None else int(np.shape(rows)[1])
+
+    @property
+    def encoding(self) -> Encoding | None:
+        """How the log's columns are called; None: they have no names."""
+        told = self._log
+        found = _ask(self.part, "encoding", None if told is None else told.encoding)
+        names: tuple[str, ...] = _ask(self.part, "context_names", ())
+        return Encoding.of_numbers(names) if found is None and names else found
+
+    @property
+    def needs_context(self) -> bool:
+        """Whether it looks at the context it is asked about."""
+        return _ask(self.part, "needs_context", True)
+
+    def is_exhausted(self) -> bool:
+        """True once it will never answer again: virtual plays that could only end in None are then spared."""
+        told: Callable[[], bool] | None = _ask(self.part, "is_exhausted", None)
+        return told is not None and bool(told())
+
+    @property
+    def get_variance(self) -> Callable[[ContextLike, int], float] | None:
+        """get_variance(context, action): the variance of outcomes around an answer that is an average. None: answers
+        are outcomes."""
+        return _ask(self.part, "get_variance", None)
+
+    @property
+    def summary(self) -> Callable[[], Summary] | None:
+        """summary(): what the log knows of each action. None: it cannot say."""
+        return _ask(self.part, "summary", None)
+
+    @property
+    def _log(self) -> Log | None:
+        kept: object = _ask(self.part, "log", None)
+        return kept if isinstance(kept, Log) else None

@@ -1,0 +1,47 @@
+"""The two contracts: what an oracle and an evaluator must do. Anything with these methods is one."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+from numpy.typing import ArrayLike
+
+from headstart.arrays import Floats
+from headstart.checks import Available
+
+ContextLike: TypeAlias = ArrayLike | None
+State: TypeAlias = tuple[Any, ...]  # the NamedTuple of arrays that compiled loops work on
+Saved: TypeAlias = dict[str, Any]  # arrays and plain values by name, perhaps nested
+
+
+class Readings(NamedTuple):
+    """What an oracle believes, per action, for people and pages. NaN where the algorithm has no such notion."""
+
+    counts: Floats  # (K,) virtual and online plays
+    means: Floats  # (K,) average outcome, NaN for an action without plays
+    lower: Floats  # (K,)
+    upper: Floats  # (K,)
+
+
+class Oracle(Protocol):
+    """Chooses and learns."""
+
+    @property
+    def n_actions(self) -> int:
+        """Actions are 0 .. n_actions - 1."""
+
+    def play(self, context: ContextLike, available: Available = None) -> int:
+        """An available action for this context."""
+
+    def update(self, context: ContextLike, action: int, outcome: float) -> None:
+        """Learn what came of an action; told everything, so outcomes may come late or in any order."""
+
+    def probabilities(self, context: ContextLike, available: Available = None) -> Floats:
+        """The exact chance of each action in `play`."""
+
+
+class Evaluator(Protocol):
+    """Answers "what would have happened?" from the log."""
+
+    def get_outcome(self, context: ContextLike, action: int) -> float | None:
+        """The outcome, or None if the log has no answer. 0.0 is an answer. It must end: None at some point."""

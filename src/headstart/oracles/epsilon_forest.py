@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Self
 
 import numpy as np
 
-from headstart.arrays import Floats
+from headstart.arrays import Floats, Integers
 from headstart.checks import (
     Available,
     check_action,
@@ -76,6 +77,24 @@ class EpsilonForest:
         self._n = 0
         self._n_grown = 0  # rows that the present trees were grown from
         self._forest: HonestForest | None = None
+
+    @classmethod
+    def from_rows(
+        cls,
+        contexts: Floats,
+        actions: Integers,
+        outcomes: Floats,
+        n_actions: int,
+        options: ForestOptions | None = None,
+        *,
+        rng: RNG = None,
+    ) -> Self:
+        """An oracle that has learnt a log's rows, each as if it had been an update; its trees are grown once."""
+        generator = as_generator(rng)
+        oracle = cls(n_actions, contexts.shape[1], options, rng=generator)
+        oracle._hold(contexts, actions, outcomes)
+        oracle._grow(int(generator.integers(2**32)))
+        return oracle
 
     @property
     def forest(self) -> HonestForest | None:
@@ -149,13 +168,8 @@ class EpsilonForest:
 
     def set_state(self, saved: Saved) -> None:
         """Take up a state from `get_state` of an oracle with the same settings: it has the same future."""
-        n = len(saved["outcomes"])
-        self._reserve(max(n, _FIRST_CAPACITY))
-        self._contexts[:n], self._actions[:n], self._outcomes[:n] = (
-            saved["contexts"],
-            saved["actions"],
-            saved["outcomes"],
-        )
+        self._hold(saved["contexts"], saved["actions"], saved["outcomes"])
+        n = self._n
         self._n, self._forest = int(saved["n_grown"]), None
         if saved["forest_seed"] is not None:
             self._grow(saved["forest_seed"])
@@ -163,6 +177,13 @@ class EpsilonForest:
                 self._forest_add(row)
         self._n = n
         self._rng.bit_generator.state = saved["rng"]
+
+    def _hold(self, contexts: Floats, actions: Integers, outcomes: Floats) -> None:
+        """These rows instead of those learnt so far."""
+        n = len(outcomes)
+        self._reserve(max(n, _FIRST_CAPACITY))
+        self._contexts[:n], self._actions[:n], self._outcomes[:n] = contexts, actions, outcomes
+        self._n = n
 
     def _forest_add(self, row: int) -> None:
         assert self._forest is not None

@@ -1,85 +1,114 @@
-"""Trust: a weight and a bias bound per action, with reasons."""
+"""Trust: a weight per action by what was found, the same for an audit and for a start."""
 
 from __future__ import annotations
-
-import dataclasses
 
 import numpy as np
 import pytest
 
 import headstart as hs
-from headstart.estimates.summary import Summary
 from headstart.judgement.audit.audit import audit
-from headstart.judgement.audit.trust import FACTORS, Signs, Trust, suggest_trust, weigh
+from headstart.judgement.audit.findings import CHECKS, glance
+from headstart.judgement.audit.rules import QUICK_RULES, RULES, Reason, find_reasons
+from headstart.judgement.audit.trust import suggest_trust, weigh_reasons
+
+NAMES = ("a", "b")
 
 
-def signs(**changes) -> Signs:
-    given = {
-        "action_names": ("a", "b"),
-        "is_logged": True,
-        "has_contexts": True,
-        "faults": (),
-        "faults_of": (),
-        "confounding": np.array([0.3, 0.1]),
-        "unseen": np.zeros(2),
-    }
-    return Signs(**{**given, **changes})
+def reason(rule: str, text: str, odds: float, action: int | None = None) -> Reason:
+    return Reason(rule, "balance", "cap", text, "look", action, odds)
+
+
+def weights(reasons=(), basis: str = "logged", names=NAMES) -> list[float]:
+    return weigh_reasons(names, basis, reasons).weights.tolist()
+
+
+def drawn(n: int = 3000, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    contexts = rng.standard_normal((n, 2))
+    actions = rng.integers(0, 2, n)
+    return actions, 0.5 * contexts[:, 0] + 0.3 * actions + rng.standard_normal(n), contexts
 
 
 def test_a_log_without_a_fault_is_trusted_by_four_fifths():
-    trust = weigh(signs())
-    np.testing.assert_allclose(trust.weights, [0.8, 0.8])
-    np.testing.assert_array_equal(trust.bias_bounds, [0.0, 0.0])  # who logs its chances has no hidden confounder
+    assert weights() == pytest.approx([0.8, 0.8])
+    assert weights(basis="estimated") == pytest.approx([0.8, 0.8])
+    assert weights(basis="nothing") == pytest.approx([0.6, 0.6])
 
 
 def test_doubt_is_shared_by_many_actions():
     """A log of four actions is as often wrong about one of them as one of two: 1 - 0.2 * 2 / 4."""
-    many = dataclasses.replace(
-        signs(), action_names=("a", "b", "c", "d"), confounding=np.zeros(4), unseen=np.zeros(4)
+    assert weights(names=("a", "b", "c", "d")) == pytest.approx([0.9] * 4)
+
+
+def test_reasons_by_hand():
+    """Odds 4 times 0.4 are 1.6, w = 1.6 / 2.6; for b also times 0.5: 0.8, w = 0.8 / 1.8. Odds of 1 are no matter."""
+    found = (
+        reason("imbalance", "x is off", 0.4),
+        reason("no overlap", "half never saw it", 0.5, action=1),
+        reason("estimated", "they were estimated", 1.0),
     )
-    np.testing.assert_allclose(weigh(many).weights, 0.9)
-
-
-def test_faults_by_hand():
-    """Odds 4 times 0.4 (a large imbalance) are 1.6, w = 1.6 / 2.6; for b also times 0.5: 0.8, w = 0.8 / 1.8."""
-    of_b = (1, "no overlap", "half never saw it")
-    trust = weigh(signs(faults=(("large imbalance", "x is off"),), faults_of=(of_b,)))
+    trust = weigh_reasons(NAMES, "logged", found)
     np.testing.assert_allclose(trust.weights, [1.6 / 2.6, 0.8 / 1.8])
-    assert "x is off: its odds times 0.4" in trust.reasons
-    assert "half never saw it: the odds for b times 0.5" in trust.reasons
+    assert trust.reasons[1:] == (
+        "x is off: its odds times 0.4",
+        "half never saw it: the odds for b times 0.5",
+    )
 
 
-def test_the_same_fault_counts_once():
-    twice = weigh(signs(faults=(("imbalance", "x"), ("imbalance", "y"))))
-    assert twice.weights[0] == weigh(signs(faults=(("imbalance", "x"),))).weights[0]
+def test_the_same_fault_counts_once_and_of_each_action():
+    once = reason("refuted", "halves", 0.6)
+    assert weights((once, reason("refuted", "placebo", 0.6))) == weights((once,))
+    both = (reason("no overlap", "a", 0.5, action=0), reason("no overlap", "b", 0.5, action=1))
+    assert weights(both) == pytest.approx([2 / 3, 2 / 3])  # odds 2
 
 
-def test_estimated_propensities_bound_the_bias_by_what_observed_columns_do():
-    trust = weigh(signs(is_logged=False))
-    np.testing.assert_array_equal(trust.bias_bounds, [0.3, 0.1])
-    assert any("could move the mean of a by 0.3" in reason for reason in trust.reasons)
-    assert weigh(signs(is_logged=False, has_contexts=False)).weights[0] == pytest.approx(0.6)
+def test_rules_of_one_name_speak_once_the_gravest_first():
+    actions, outcomes, contexts = drawn()
+    found = audit(hs.Log(actions, outcomes, contexts, np.full(3000, 0.25)))
+    wrong = [reason for reason in found.verdict.reasons if reason.rule == "wrong propensities"]
+    assert [reason.subject for reason in wrong] == ["propensities"]  # and not "totals", which says so too
+    assert found.totals.wrong is not None
 
 
-def test_the_bias_bound_widens_the_errors_by_hand():
-    """s.e. 0.4, V = 0.3 sqrt(3): sqrt(0.16 + 0.09) = 0.5."""
-    summary = Summary(np.array([1.0]), np.array([0.4]), np.array([1.0]))
-    trust = Trust(np.array([0.9]), np.array([0.3 * np.sqrt(3)]), ())
-    np.testing.assert_allclose(trust.applied_to(summary).standard_errors, [0.5])
+def test_every_rule_judges_a_check_and_quick_rules_quick_ones():
+    checks = {check.name: check for check in CHECKS}
+    assert all(rule.subject in checks for rule in RULES)
+    assert all(checks[rule.subject].is_quick for rule in QUICK_RULES)
+    assert set(QUICK_RULES) <= set(RULES)
+    assert all(0.0 < rule.odds <= 1.0 for rule in RULES)
 
 
 def test_an_audit_s_findings_lower_trust():
     """A randomised log is trusted; the same with propensities cut by half is not."""
-    rng = np.random.default_rng(0)
-    contexts = rng.standard_normal((3000, 2))
-    actions = rng.integers(0, 2, 3000)
-    outcomes = 0.5 * contexts[:, 0] + 0.3 * actions + rng.standard_normal(3000)
+    actions, outcomes, contexts = drawn()
     honest = suggest_trust(audit(hs.Log(actions, outcomes, contexts, np.full(3000, 0.5))))
     np.testing.assert_allclose(honest.weights, 0.8)
     wrong = suggest_trust(audit(hs.Log(actions, outcomes, contexts, np.full(3000, 0.25))))
     odds = wrong.weights / (1 - wrong.weights)
-    assert (odds <= 4 * FACTORS["wrong propensities"] + 1e-9).all()
+    assert (odds <= 4 * 0.2 + 1e-9).all()
     assert any("too small" in reason for reason in wrong.reasons)
     estimated = suggest_trust(audit(hs.Log(actions, outcomes, contexts)))
-    assert (estimated.bias_bounds >= 0.0).all()
     assert "estimated" in estimated.reasons[0]
+
+
+def test_a_start_and_an_audit_trust_a_log_alike():
+    """Drawn by lot; by lot without contexts and with wrong chances; by age, with chances as if by lot; by age, with
+    none."""
+    actions, outcomes, contexts = drawn()
+    rng = np.random.default_rng(1)
+    by_age = (rng.random(3000) < 1 / (1 + np.exp(-contexts[:, 0]))).astype(int)
+    half = np.full(3000, 0.5)
+    for log in (
+        hs.Log(actions, outcomes, contexts, half),
+        hs.Log(actions, outcomes, propensities=half / 2),
+        hs.Log(by_age, rng.standard_normal(3000), contexts, half),
+        hs.Log(actions, outcomes, contexts),
+        hs.Log(actions, outcomes),
+    ):
+        found, policy = audit(log), hs.start(log, rng=0)
+        quick = {(rule.name, rule.subject) for rule in QUICK_RULES}
+        reasons = [reason for reason in found.verdict.reasons if reason.odds < 1.0]
+        if all((reason.rule, reason.subject) in quick or reason.rule == "wrong propensities" for reason in reasons):
+            np.testing.assert_allclose(suggest_trust(found).weights, policy.trust.weights)
+        if log.has_propensities:
+            assert find_reasons(QUICK_RULES, glance(log)) == find_reasons(QUICK_RULES, found)

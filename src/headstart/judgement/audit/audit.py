@@ -8,27 +8,25 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from headstart.checks import check_number, check_whole
-from headstart.estimates.propensity import estimate_propensities
-from headstart.judgement.audit.checks.actions import ActionsFinding, describe_actions
-from headstart.judgement.audit.checks.balance import BalanceFinding, describe_balance
-from headstart.judgement.audit.checks.calibration import CalibrationFinding, describe_calibration
-from headstart.judgement.audit.checks.groups import grow_groups, split_halves
-from headstart.judgement.audit.checks.leakage import LeakageFinding, find_leaks
-from headstart.judgement.audit.checks.overlap import EDGES, OverlapFinding, describe_overlap
-from headstart.judgement.audit.checks.population import PopulationFinding, compare_population
-from headstart.judgement.audit.checks.propensities import PropensityFinding, check_weights
-from headstart.judgement.audit.checks.refutations import RefutationFinding, refute
-from headstart.judgement.audit.checks.sensitivity import SensitivityFinding, find_tipping_point
-from headstart.judgement.audit.checks.value import ValueFinding, find_value
+from headstart.judgement.audit.checks.actions import ActionsFinding
+from headstart.judgement.audit.checks.balance import BalanceFinding, TotalsFinding
+from headstart.judgement.audit.checks.calibration import CalibrationFinding
+from headstart.judgement.audit.checks.leakage import LeakageFinding
+from headstart.judgement.audit.checks.overlap import OverlapFinding
+from headstart.judgement.audit.checks.population import PopulationFinding
+from headstart.judgement.audit.checks.propensities import PropensityFinding
+from headstart.judgement.audit.checks.refutations import RefutationFinding
+from headstart.judgement.audit.checks.sensitivity import SensitivityFinding
+from headstart.judgement.audit.checks.value import ValueFinding
 from headstart.judgement.audit.estimating import with_estimates
+from headstart.judgement.audit.findings import CHECKS, Material, Settings
 from headstart.judgement.audit.plain import as_plain
-from headstart.judgement.audit.rows import sample_rows
+from headstart.judgement.audit.rows import draw_sorted
 from headstart.judgement.audit.verdict import Verdict, judge
+from headstart.logs.any_log import AnyLog
 
-STEPS = 9  # calls of `progress`
+STEPS = 2 + len(CHECKS)  # calls of `progress`: the sample, the propensities, the checks
 
 
 @dataclass(frozen=True)
@@ -44,17 +42,23 @@ class Facts:
     level: float
     seed: int
 
+    @property
+    def basis(self) -> str:
+        """What the means are adjusted by: "logged" propensities, "estimated" ones, or "nothing"."""
+        return "nothing" if self.propensities == "estimated" and not self.context_names else self.propensities
+
 
 @dataclass(frozen=True)
 class Audit:
     """Every finding on one log; `verdict` is the last word and `as_dict()` all of it for a program."""
 
     facts: Facts
+    totals: TotalsFinding | None  # None when the propensities are estimated
+    balance: BalanceFinding
     actions: ActionsFinding
     overlap: OverlapFinding
     propensities: PropensityFinding
     calibration: CalibrationFinding
-    balance: BalanceFinding
     refutations: RefutationFinding
     leakage: LeakageFinding
     sensitivity: SensitivityFinding | None  # None when fewer than two actions have rows
@@ -72,10 +76,10 @@ class Audit:
 
 
 def audit(
-    log: Any,
+    log: AnyLog,
     *,
     horizon: int = 10_000,
-    population: Any = None,
+    population: object = None,
     level: float = 0.95,
     n_sample: int = 50_000,
     seed: int = 0,
@@ -105,64 +109,32 @@ def audit(
     check_number("level", level, 0.5, 0.9999)
     check_whole("n_sample", n_sample)
     check_whole("horizon", horizon)
+    settings = Settings(level, horizon, n_sample, seed)
     done = progress or (lambda n: None)
     with warnings.catch_warnings():  # poor overlap is what the audit is about: it says so itself
         warnings.filterwarnings("ignore", category=UserWarning, module="headstart")
         is_logged = log.has_propensities
-        sample = sample_rows(log, n_sample, seed)
+        sample = draw_sorted(log, n_sample, seed)
         done(1)
         if not is_logged:
             log, sample = with_estimates(log, sample, seed)
         done(1)
-        sums = log.action_sums()
-        done(1)
-        context_sums = log.context_sums()
-        done(1)
-        counts = log.propensity_counts(EDGES)
-        done(1)
-        names = tuple(log.action_names)
-        leakage = find_leaks(sample)
-        leaked = [column.name for column in leakage.of_kind("leak")]
-        whole, sample = sample, sample.without(leaked)  # what is judged after the fact judges nothing
-        grown, looked = split_halves(sample, seed)
-        groups = grow_groups(grown, looked)
-        actions = describe_actions(sums, names, level)
-        overlap = describe_overlap(counts, sums, grown, looked, level)
-        done(1)
-        propensities = check_weights(sums, names, overlap, groups, sample, is_logged=is_logged)
-        calibration = describe_calibration(groups)
-        balance = describe_balance(sums, context_sums, log.context_names, names, leaked)
-        done(1)
+        material = Material(log, sample, is_logged, settings, population)
+        found: dict[str, Any] = {}  # the fields of Audit, each by the check of its name
+        for check in CHECKS:
+            found[check.name] = check.find(material)
+            done(1)
+        return Audit(facts=_state_facts(material), **found)
 
-        def reestimate(contexts: np.ndarray) -> Any:
-            other = type(sample)(sample.actions, sample.outcomes, contexts, n_actions=sample.n_actions)
-            return estimate_propensities(other, rng=seed)
 
-        refutations = refute(sample, actions.best, actions.second, None if is_logged else reestimate, seed)
-        done(1)
-        others = None
-        if population is not None:
-            others = compare_population(whole, population, actions.best, n_sample, seed)
-        done(1)
-        return Audit(
-            facts=Facts(
-                n_rows=int(sums.n.sum()),
-                n_sampled=len(sample),
-                action_names=names,
-                context_names=tuple(log.context_names),
-                propensities="logged" if is_logged else "estimated",
-                horizon=horizon,
-                level=level,
-                seed=seed,
-            ),
-            actions=actions,
-            overlap=overlap,
-            propensities=propensities,
-            calibration=calibration,
-            balance=balance,
-            refutations=refutations,
-            leakage=leakage,
-            sensitivity=find_tipping_point(actions, sample),
-            value=find_value(log, actions, horizon),
-            population=others,
-        )
+def _state_facts(material: Material) -> Facts:
+    return Facts(
+        n_rows=int(material.sums.n.sum()),
+        n_sampled=len(material.sample),
+        action_names=tuple(material.log.action_names),
+        context_names=tuple(material.log.context_names),
+        propensities="logged" if material.is_logged else "estimated",
+        horizon=material.settings.horizon,
+        level=material.settings.level,
+        seed=material.settings.seed,
+    )

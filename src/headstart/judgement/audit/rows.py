@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from headstart.logs.any_log import AnyLog
 from headstart.logs.log import Log
 
 
-def sample_rows(log: Any, n_rows: int, seed: int) -> Log:
+def draw_sorted(log: AnyLog, n_rows: int, seed: int) -> Log:
     """A uniform sample of a log or a table, all rows if it has no more, sorted.
 
     A table has no order of its own and two engines hand over the same rows differently; sorted, the same set of rows

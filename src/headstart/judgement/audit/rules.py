@@ -3,30 +3,80 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from headstart.judgement.audit.checks.actions import ActionFinding
-from headstart.judgement.audit.checks.balance import LARGE
+from headstart.judgement.audit.checks.balance import LARGE, BalanceFinding, TotalsFinding
 
 if TYPE_CHECKING:
     from headstart.judgement.audit.audit import Audit
 
-Words = tuple[str, str]  # what was found; what to do about it
+Looked = TypeVar("Looked", contravariant=True)  # what a rule looks at: all findings, or those of the quick checks
+
+
+class Found(NamedTuple):
+    """What a rule found, in words."""
+
+    text: str
+    advice: str  # what to do about it
+    action: int | None = None  # the one action that it is about
 
 
 @dataclass(frozen=True)
-class Rule:
-    """When a finding becomes a reason. `when` is for readers, `find` is what is done; a reason per yield."""
+class Rule(Generic[Looked]):
+    """When a finding becomes a reason. `when` is for readers, `find` is what is done; a reason per yield.
+
+    `odds` is what a reason does to the odds that the log is right about an action (of all actions, if the reason is
+    about none of them): trust w becomes odds w / (odds w + 1 - w). The gravest do not end trust: users end it if they
+    disagree, and a log that was suspected for nothing still helps.
+    """
 
     name: str
+    subject: str  # the check that it judges
+    severity: str  # "stop", "cap" or "note"
+    when: str
+    find: Callable[[Looked], Iterator[Found]]
+    odds: float = 1.0
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A rule that applies to a log, with its words."""
+
+    rule: str
     subject: str
     severity: str
-    when: str
-    find: Callable[[Audit], Iterator[Words]]
+    text: str
+    advice: str
+    action: int | None
+    odds: float
+
+
+class Glanced(Protocol):
+    """What the quick checks find, and an audit too."""
+
+    @property
+    def totals(self) -> TotalsFinding | None: ...
+
+    @property
+    def balance(self) -> BalanceFinding: ...
+
+
+def find_reasons(rules: Sequence[Rule[Looked]], found: Looked) -> list[Reason]:
+    """The reasons in the order of the rules. Rules of one name are forms of one, the gravest first: the first that
+    finds anything speaks for all of them."""
+    reasons: dict[str, list[Reason]] = {}
+    for rule in rules:
+        if not reasons.get(rule.name):
+            reasons[rule.name] = [
+                Reason(rule.name, rule.subject, rule.severity, text, advice, action, rule.odds)
+                for text, advice, action in rule.find(found)
+            ]
+    return [reason for those in reasons.values() for reason in those]
 
 
 def is_heavy(action: ActionFinding) -> bool:
@@ -39,21 +89,21 @@ def _percent(share: float) -> str:
     return f"{100.0 * share:.0f} %"
 
 
-def _one_action(audit: Audit) -> Iterator[Words]:
+def _one_action(audit: Audit) -> Iterator[Found]:
     shown = sum(action.rows > 0 for action in audit.actions.actions)
     if shown < 2:
-        yield (
+        yield Found(
             "the log shows only one action: there is nothing to compare",
             "start without the log, or find rows of the others",
         )
 
 
-def _wrong_propensities(audit: Audit) -> Iterator[Words]:
+def _wrong_propensities(audit: Audit) -> Iterator[Found]:
     found = audit.propensities
     if found.fault == "scaled":
         word = "small" if found.scale < 1.0 else "large"
         times = found.scale if found.scale > 1.0 else 1.0 / found.scale
-        yield (
+        yield Found(
             f"the logged propensities look {times:.3g} times too {word}: the rows of an action stand for "
             f"{_percent(found.overall_ratio)} of the users, where it should be 100 %",
             "find where they were scaled and log the chance that the action taken really had; or leave them out and "
@@ -61,46 +111,47 @@ def _wrong_propensities(audit: Audit) -> Iterator[Words]:
         )
     elif found.fault == "wrong action":
         worst = next(action for action in found.actions if action.nearest is not None)
-        yield (
+        yield Found(
             f"the propensities in the rows of {worst.name} look like those of {worst.nearest}: they must be the "
             "chance of the action that was taken",
             "log p(action taken), not p(some action); or leave them out and have them estimated",
         )
     elif found.fault == "wrong":
         worst = max(found.actions, key=lambda action: abs(np.nan_to_num(action.ratio, nan=1.0) - 1.0))
-        yield (
+        yield Found(
             "the logged propensities are not the chances that the actions had: weighted by them, the rows of "
             f"{worst.name} stand for {_percent(worst.ratio)} of the users, where it should be 100 %"
             + (", unless the others could never see it" if worst.ratio < 1.0 else ""),
             "look at how they were logged; or leave them out and have them estimated",
         )
     elif found.fault == "wrong in places":
-        yield (
+        yield Found(
             f"in groups of like users the logged propensities are off by {_percent(found.group_spread)} (a standard "
             "deviation, noise taken off), though right on the whole",
             "look at how they were logged; or leave them out and have them estimated",
         )
 
 
-def _no_overlap(least: float, most: float) -> Callable[[Audit], Iterator[Words]]:
-    def find(audit: Audit) -> Iterator[Words]:
-        for action in audit.overlap.actions:
+def _no_overlap(least: float, most: float) -> Callable[[Audit], Iterator[Found]]:
+    def find(audit: Audit) -> Iterator[Found]:
+        for a, action in enumerate(audit.overlap.actions):
             if least <= action.never_share < most:
-                yield (
+                yield Found(
                     f"{_percent(action.never_share)} of the users ({action.never_who}) practically never saw "
                     f"{action.name} (at most {100 * action.never_high:.2g} % of them): what it would do to them is "
                     "not in the log",
                     f"leave out the rows of {action.name}, or decide for the other users only",
+                    a,
                 )
 
     return find
 
 
-def _thin_overlap(audit: Audit) -> Iterator[Words]:
+def _thin_overlap(audit: Audit) -> Iterator[Found]:
     for action, known in zip(audit.overlap.actions, audit.actions.actions, strict=True):
         if action.users_below_1 >= 0.1 and known.rows >= 0.05 * audit.facts.n_rows:
             rows = sum(action.counts[: _n_bins_below_1(audit.overlap.edges)])
-            yield (
+            yield Found(
                 f"{_percent(action.users_below_1)} of the users had a chance below 1 % of {action.name}: {rows} rows "
                 "speak for all of them",
                 "cap the action's virtual plays, or decide for the other users only",
@@ -112,11 +163,11 @@ def _n_bins_below_1(edges: tuple[float, ...]) -> int:
     return sum(high <= 0.01 for high in edges[1:])
 
 
-def _leaks(kind: str) -> Callable[[Audit], Iterator[Words]]:
-    def find(audit: Audit) -> Iterator[Words]:
+def _leaks(kind: str) -> Callable[[Audit], Iterator[Found]]:
+    def find(audit: Audit) -> Iterator[Found]:
         for column in audit.leakage.of_kind(kind):
             how = f"R2 {column.r2:.2f}" + ("" if math.isnan(column.auc) else f", AUC {column.auc:.3f}")
-            yield (
+            yield Found(
                 f"the context {column.name} tells the outcome almost by itself ({how} within an action)"
                 if kind == "leak"
                 else f"the context {column.name} tells far more of the outcome than any other column ({how})",
@@ -126,8 +177,8 @@ def _leaks(kind: str) -> Callable[[Audit], Iterator[Words]]:
     return find
 
 
-def _other_users(severity: str) -> Callable[[Audit], Iterator[Words]]:
-    def find(audit: Audit) -> Iterator[Words]:
+def _other_users(severity: str) -> Callable[[Audit], Iterator[Found]]:
+    def find(audit: Audit) -> Iterator[Found]:
         found = audit.population
         if found is None:
             return
@@ -147,20 +198,28 @@ def _other_users(severity: str) -> Callable[[Audit], Iterator[Words]]:
         if changes:
             assert found.best is not None
             text += f"; for them {audit.facts.action_names[found.best]} is best"
-        yield text, "weight the log to the users to come (population=), or start without it"
+        yield Found(text, "weight the log to the users to come (population=), or start without it")
 
     return find
 
 
-def _unbalanced(least: float, most: float) -> Callable[[Audit], Iterator[Words]]:
-    def find(audit: Audit) -> Iterator[Words]:
-        # Where part of the users never saw an action it cannot be balanced, and that was said.
-        barred = {action.name for action in audit.overlap.actions if action.never_share >= 0.01}
-        found = [row for row in audit.balance.unbalanced if row[1] not in barred]
-        if found and least <= abs(found[0][2]) < most:
-            column, action, difference = found[0]
-            more = f", and {len(found) - 1} more pairs" if len(found) > 1 else ""
-            yield (
+def _wrong_totals(found: Glanced) -> Iterator[Found]:
+    if found.totals is not None and found.totals.wrong is not None:
+        ratio = found.totals.ratios[found.totals.wrong]
+        yield Found(
+            f"weighted by the logged propensities, the rows of {found.totals.names[found.totals.wrong]} stand for "
+            f"{_percent(ratio)} of the users who had a chance of it, where it should be 100 %",
+            "look at how they were logged; a start does not use them if it can estimate them",
+        )
+
+
+def _unbalanced(least: float, most: float, *, is_logged: bool) -> Callable[[Glanced], Iterator[Found]]:
+    def find(found: Glanced) -> Iterator[Found]:
+        rows = found.balance.unbalanced if found.balance.is_logged == is_logged else ()
+        if rows and least <= abs(rows[0][2]) < most:
+            column, action, difference = rows[0]
+            more = f", and {len(rows) - 1} more pairs" if len(rows) > 1 else ""
+            yield Found(
                 f"weighting does not make the users of {action} look like everybody: {column} is {difference:+.2f} "
                 f"standard deviations off{more}",
                 "the propensities do not undo how users were chosen; check them, or estimate them",
@@ -169,10 +228,10 @@ def _unbalanced(least: float, most: float) -> Callable[[Audit], Iterator[Words]]
     return find
 
 
-def _uncalibrated(audit: Audit) -> Iterator[Words]:
+def _uncalibrated(audit: Audit) -> Iterator[Found]:
     found = audit.propensities
     if not found.is_checked and found.group_p_value < 1e-4 and found.group_spread > 0.1:
-        yield (
+        yield Found(
             f"the estimated propensities are off by {_percent(found.group_spread)} in groups of like users (a "
             "standard deviation, noise taken off)",
             "estimate them with a classifier that can follow the logging policy: estimate_propensities(log, "
@@ -180,75 +239,104 @@ def _uncalibrated(audit: Audit) -> Iterator[Words]:
         )
 
 
-def _refuted(audit: Audit) -> Iterator[Words]:
+def _refuted(audit: Audit) -> Iterator[Found]:
     for refutation in audit.refutations.failed:
-        yield (
+        yield Found(
             f"the difference between the best two does not stand the test of {refutation.name}: expected "
             f"{refutation.expects}, found {refutation.value:.3g} (s.e. {refutation.error:.2g})",
             "something in the adjustment is not right; look at balance and propensities",
         )
 
 
-def _heavy(audit: Audit) -> Iterator[Words]:
+def _heavy(audit: Audit) -> Iterator[Found]:
     for action in audit.actions.actions:
         if is_heavy(action):
-            yield (
+            yield Found(
                 f"one row carries {_percent(action.heaviest_share)} of the mean of {action.name}: its "
                 f"{action.virtual_plays} virtual plays promise too much",
                 "cap the action's virtual plays",
             )
 
 
-def _tips(audit: Audit) -> Iterator[Words]:
+def _tips(audit: Audit) -> Iterator[Found]:
     found = audit.sensitivity
     if found is not None and audit.facts.propensities == "estimated" and found.strongest >= found.tipping > 0.0:
-        yield (
+        yield Found(
             f"a hidden confounder as strong as {found.benchmarks[0].column} would move the difference between the "
             f"best two by {found.strongest:.3g}, and {found.tipping:.3g} turns the decision",
             "cap the virtual plays, so that live users can overrule the log",
         )
 
 
-def _unadjusted(audit: Audit) -> Iterator[Words]:
+def _unadjusted(audit: Audit) -> Iterator[Found]:
     if audit.facts.propensities == "estimated" and not audit.facts.context_names:
-        yield (
+        yield Found(
             "there are neither propensities nor contexts: nothing can be adjusted for, the means are the raw "
             "averages",
             "unless the actions were drawn by lot, add contexts or propensities",
         )
 
 
-def _estimated(audit: Audit) -> Iterator[Words]:
+def _estimated(audit: Audit) -> Iterator[Found]:
     if audit.facts.propensities == "estimated" and audit.facts.context_names:
-        yield (
+        yield Found(
             "the log has no propensities; they were estimated from the contexts, which is right only if the contexts "
             "hold everything that the choice of action went by",
             "log the propensities from now on",
         )
 
 
-def _unshown(audit: Audit) -> Iterator[Words]:
+def _unshown(audit: Audit) -> Iterator[Found]:
     names = [str(action.name) for action in audit.actions.actions if action.rows == 0]
     if names:
         some = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-        yield f"the log never shows {some}", "the bandit will have to try what the log does not know"
+        yield Found(f"the log never shows {some}", "the bandit will have to try what the log does not know")
 
 
-def _unclear(audit: Audit) -> Iterator[Words]:
+def _unclear(audit: Audit) -> Iterator[Found]:
     if audit.actions.second is not None and not audit.actions.is_lead_clear:
         assert audit.actions.best is not None
         best, second = (audit.actions.actions[a].name for a in (audit.actions.best, audit.actions.second))
         low, high = audit.actions.lead_low, audit.actions.lead_high
         interval = f"{_percent(audit.actions.level)} interval {low:.3g} to {high:.3g}"
         interval = interval if math.isfinite(low) else "too few rows for an interval"
-        yield (
+        yield Found(
             f"the lead of {best} over {second}, {audit.actions.lead:.3g}, may be noise ({interval})",
             "the log alone does not settle it; a warm-started bandit will",
         )
 
 
-# The rules, gravest first. A rule that stands twice has a grave and a milder form; the grave one goes before.
-RULES: tuple[Rule, ...] = (
+# The quick rules: a start decides by them, and an audit by them and the others.
+# A start has no more than this to tell wrong propensities by, and goes by it. It errs on more healthy logs (1.5 %)
+# than what an audit has besides: alone it is no more than a note.
+_WRONG_TOTALS: Rule[Glanced] = Rule(
+    "wrong propensities",
+    "totals",
+    "note",
+    "the rows of an action, weighted, stand for a number of users that is off by 5 % and by 3.29 standard errors",
+    _wrong_totals,
+    odds=0.2,
+)
+_FAR_OFF: Rule[Glanced] = Rule(
+    "imbalance",
+    "balance",
+    "stop",
+    "0.25 standard deviations after weighting by logged propensities, beyond noise",
+    _unbalanced(LARGE, math.inf, is_logged=True),
+    odds=0.4,
+)
+_OFF: Rule[Glanced] = Rule(
+    "imbalance",
+    "balance",
+    "cap",
+    "0.1 to 0.25 after weighting by logged propensities, beyond noise",
+    _unbalanced(0.0, LARGE, is_logged=True),
+    odds=0.7,
+)
+QUICK_RULES: tuple[Rule[Glanced], ...] = (_WRONG_TOTALS, _FAR_OFF, _OFF)
+
+# All rules, gravest first; so are those of one name.
+RULES: tuple[Rule[Audit], ...] = (
     Rule("one action", "actions", "stop", "fewer than two actions have rows", _one_action),
     Rule(
         "wrong propensities",
@@ -257,8 +345,10 @@ RULES: tuple[Rule, ...] = (
         "the weights of an action's rows add up to more than 5 % off the number of users (1 in 1,000, all actions "
         "together), or by 10 % between groups of users (1 in 10,000)",
         _wrong_propensities,
+        odds=0.2,
     ),
-    Rule("no overlap", "overlap", "stop", "10 % of the users or more never saw one", _no_overlap(0.1, math.inf)),
+    _WRONG_TOTALS,
+    Rule("no overlap", "overlap", "stop", "10 % of the users or more never saw one", _no_overlap(0.1, math.inf), 0.5),
     Rule("no overlap", "overlap", "cap", "1 % to 10 % never saw it", _no_overlap(0.01, 0.1)),
     Rule(
         "thin overlap",
@@ -267,13 +357,14 @@ RULES: tuple[Rule, ...] = (
         "10 % of the users or more had a chance below 0.01 of an action that has 5 % of the rows",
         _thin_overlap,
     ),
-    Rule("leaked outcome", "leakage", "stop", "a context has R2 >= 0.8 or AUC >= 0.95", _leaks("leak")),
+    Rule("leaked outcome", "leakage", "stop", "a context has R2 >= 0.8 or AUC >= 0.95", _leaks("leak"), 0.5),
     Rule(
         "leaked outcome",
         "leakage",
         "cap",
         "R2 >= 0.4 or AUC >= 0.85, and an R2 four times that of any other column",
         _leaks("suspect"),
+        odds=0.5,
     ),
     Rule(
         "other users",
@@ -291,22 +382,32 @@ RULES: tuple[Rule, ...] = (
         "unknown categories",
         _other_users("cap"),
     ),
+    _FAR_OFF,
+    _OFF,
+    # What estimated propensities leave unbalanced, the regression of a doubly robust mean takes up: trust stays.
     Rule(
         "imbalance",
         "balance",
         "stop",
-        "0.25 standard deviations after weighting, beyond noise",
-        _unbalanced(LARGE, math.inf),
+        "0.25 standard deviations after weighting by estimated propensities, beyond noise",
+        _unbalanced(LARGE, math.inf, is_logged=False),
     ),
-    Rule("imbalance", "balance", "cap", "0.1 to 0.25 after weighting, beyond noise", _unbalanced(0.0, LARGE)),
+    Rule(
+        "imbalance",
+        "balance",
+        "cap",
+        "0.1 to 0.25 after weighting by estimated propensities, beyond noise",
+        _unbalanced(0.0, LARGE, is_logged=False),
+    ),
     Rule(
         "miscalibration",
         "calibration",
         "cap",
         "estimated propensities off by 10 % between groups of users (1 in 10,000)",
         _uncalibrated,
+        odds=0.7,
     ),
-    Rule("refuted", "refutations", "cap", "a refutation fails (each 1 in 1,000)", _refuted),
+    Rule("refuted", "refutations", "cap", "a refutation fails (each 1 in 1,000)", _refuted, 0.6),
     Rule(
         "heavy row",
         "actions",

@@ -6,21 +6,13 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from headstart.judgement.audit.rules import RULES, is_heavy
+from headstart.judgement.audit.rules import RULES, Reason, find_reasons, is_heavy
 
 if TYPE_CHECKING:
     from headstart.judgement.audit.audit import Audit
 
 USE, CAP, STOP = "use it", "use it with a cap", "do not use it"
-
-
-@dataclass(frozen=True)
-class Reason:
-    rule: str
-    subject: str  # the part of the audit that it comes from
-    severity: str  # "stop", "cap" or "note"
-    text: str
-    advice: str
+_ORDER = {"stop": 0, "cap": 1, "note": 2}
 
 
 @dataclass(frozen=True)
@@ -39,12 +31,7 @@ class Verdict:
 
 def judge(audit: Audit) -> Verdict:
     """The gravest reason decides."""
-    reasons = [Reason(rule.name, rule.subject, rule.severity, *words) for rule in RULES for words in rule.find(audit)]
-    grave = {reason.rule for reason in reasons if reason.severity == "stop"}
-    # A rule has a milder twin of the same name; the graver one has said it.
-    reasons = [reason for reason in reasons if reason.severity == "stop" or reason.rule not in grave]
-    order = {"stop": 0, "cap": 1, "note": 2}
-    reasons.sort(key=lambda reason: order[reason.severity])
+    reasons = sorted(find_reasons(RULES, audit), key=lambda reason: _ORDER[reason.severity])
     severities = {reason.severity for reason in reasons}
     decision = STOP if "stop" in severities else CAP if "cap" in severities else USE
     caps = find_caps(audit) if decision == CAP else None

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from headstart.arrays import Floats, Integers
+from headstart.arrays import Floats
 from headstart.errors import OptionError
 from headstart.estimates.population import standardise
 from headstart.estimates.ridge import fit, predict, predict_for, sum_rows
@@ -65,7 +65,9 @@ def choose(
         if better > SURE * doubt:
             why = f"on rows it has not seen it earns {better:.3g} ± {doubt:.2g} more a user than a linear model"
             view = View(1.0, columns, np.zeros(columns.size), np.ones(columns.size))
-            return _start_forest(log, columns, rng), view, [f"decisions are by a forest: {why}"]
+            contexts = np.column_stack([np.ones(len(log)), log.contexts[:, columns]])
+            forest = EpsilonForest.from_rows(contexts, log.actions, log.outcomes, log.n_actions, rng=rng)
+            return forest, view, [f"decisions are by a forest: {why}"]
     oracle = LinKnowledgeGradient(fitted.models, fitted.interactions, horizon=horizon, rng=rng)
     return oracle, View(1.0, columns[moves], centres[moves], scales[moves]), [describe_linear(fitted)]
 
@@ -107,21 +109,3 @@ def compare_with_forest(
         chosen[:, held] = np.argmax(line, axis=1), np.argmax(leaves, axis=1)
     gains = robust[np.arange(n), chosen[1]] - robust[np.arange(n), chosen[0]]
     return float(gains.mean()), float(gains.std(ddof=1) / np.sqrt(n))
-
-
-def _start_forest(log: Log, columns: Integers, rng: np.random.Generator) -> EpsilonForest:
-    """An EpsilonForest that has learnt the log's rows; a 1 stands before the columns."""
-    oracle = EpsilonForest(log.n_actions, columns.size + 1, rng=rng)
-    state = oracle.get_state()
-    contexts = np.column_stack([np.ones(len(log)), log.contexts[:, columns]])
-    oracle.set_state(
-        {
-            **state,
-            "contexts": contexts,
-            "actions": log.actions,
-            "outcomes": log.outcomes,
-            "n_grown": len(log),
-            "forest_seed": int(rng.integers(2**32)),
-        }
-    )
-    return oracle

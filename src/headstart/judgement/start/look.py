@@ -2,8 +2,8 @@
 
 The audit says more and takes longer; this is what a start needs, in milliseconds. Stated rules:
 
-- Logged propensities are used if the rows of each action, weighted by 1/p, stand for all users (each action's total
-  within 5 % of the number of rows, or within 3.3 standard errors); otherwise they are estimated.
+- Logged propensities are used if the audit's quick check of totals finds nothing wrong (the rows of each action,
+  weighted by 1/p, stand for all users); otherwise they are estimated.
 - Missing ones are estimated by cross-fitted logistic regression, then drawn towards the actions' shares as far as
   the rows left out advise (p proportional to share^(1 - s) p^s, s in [0, 1] of the largest likelihood): chances
   learnt from few rows and many columns are far too sure.
@@ -17,81 +17,49 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from headstart.arrays import Floats, Integers
-from headstart.estimates.confounding import omit_columns
 from headstart.estimates.propensity import TrimmingWarning, estimate_propensities
 from headstart.estimates.summary import Summary
 from headstart.evaluators.doubly_robust import DoublyRobust
-from headstart.judgement.audit.checks.balance import LARGE, describe_balance
-from headstart.judgement.audit.trust import Signs
+from headstart.judgement.audit.findings import glance
+from headstart.judgement.audit.rules import QUICK_RULES, find_reasons
+from headstart.judgement.audit.trust import Trust, weigh_reasons
 from headstart.logs.log import Log
 from headstart.randomness import RNG, as_generator
 
-_OFF, _SURE = 0.05, 3.29
 _STEPS = np.linspace(0.0, 1.0, 21)  # how much of the estimated chances is believed
 
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    log: Log  # with propensities
+    log: Log  # with the propensities that are used
     summary: Summary
-    signs: Signs
+    trust: Trust
     notes: tuple[str, ...]  # what was done, in words
 
 
-def look_at(log: Log, population: Any = None, rng: RNG = 0) -> Look:
-    """The log with usable propensities, its summary for the population, and the signs that bear on trust."""
+def look_at(log: Log, population: object = None) -> Look:
+    """The log with usable propensities, its summary for the population, and how far the quick checks let trust it."""
     notes: list[str] = []
-    faults: list[tuple[str, str]] = []
+    reasons = find_reasons(QUICK_RULES, glance(log)) if log.has_propensities else []
     is_logged = log.has_propensities
-    if is_logged:
-        fault = find_fault(log)
-        if fault and log.n_features:
-            notes.append(f"the logged propensities were set aside: {fault}")
-            is_logged = False
-        elif fault:
-            faults.append(("wrong propensities", fault))
+    if log.n_features and any(reason.rule == "wrong propensities" for reason in reasons):
+        notes.append(f"the logged propensities were set aside: {reasons[0].text}")
+        is_logged, reasons = False, []
     if is_logged:
         seen = log
     elif population is not None:
         seen = log.with_propensities((np.bincount(log.actions, minlength=log.n_actions) / len(log))[log.actions])
         notes.append("weights balance each action's rows towards the users to come: propensities are not needed")
     else:
-        seen = estimate_chances(log, rng, notes)
-    if log.n_features and is_logged:
-        faults += _imbalance(seen)
+        seen = estimate_chances(log, notes=notes)
     summary = DoublyRobust(seen, population=population).summary()
     notes.append(_name_estimate(log, population))
-    signs = Signs(
-        action_names=tuple(log.action_names),
-        is_logged=is_logged,
-        has_contexts=log.n_features > 0,
-        faults=tuple(faults),
-        faults_of=(),
-        confounding=omit_columns(log).strongest,
-        unseen=np.zeros(log.n_actions),
-    )
-    return Look(seen, summary, signs, tuple(notes))
-
-
-def find_fault(log: Log) -> str:
-    """What is wrong with logged propensities, in words; "" if the weights add up to all users who had a chance."""
-    sums = log.action_sums()
-    reached = np.full(log.n_actions, float(len(log)))
-    if log.propensity_matrix is not None:
-        reached = (log.propensity_matrix > 0.0).sum(axis=0).astype(np.float64)
-    for a in np.flatnonzero(sums.n):
-        n = reached[a]
-        ratio = sums.w[a] / n
-        # The variance of a sum of 1/p over the rows of a is n (E[1/p] - 1).
-        error = np.sqrt(max(sums.ww[a] - sums.w[a] ** 2 / n, n * sums.w[a] / sums.n[a] - n, 0.0)) / n
-        if abs(ratio - 1.0) > max(_OFF, _SURE * error):
-            return f"weighted by them, the rows of {log.action_names[a]} stand for {ratio:.0%} of the users"
-    return ""
+    basis = "logged" if is_logged else "estimated" if log.n_features else "nothing"
+    return Look(seen, summary, weigh_reasons(log.action_names, basis, reasons), tuple(notes))
 
 
 def estimate_chances(log: Log, rng: RNG = 0, notes: list[str] | None = None) -> Log:
@@ -128,18 +96,7 @@ def _temper(matrix: Floats, actions: Integers, shares: Floats) -> tuple[float, F
     return belief, np.maximum(chances, 1e-9)
 
 
-def _imbalance(log: Log) -> list[tuple[str, str]]:
-    found = describe_balance(
-        log.action_sums(), log.context_sums(), tuple(log.context_names), tuple(log.action_names)
-    ).unbalanced
-    if not found:
-        return []
-    column, action, difference = found[0]
-    rule = "large imbalance" if abs(difference) >= LARGE else "imbalance"
-    return [(rule, f"weighting leaves {column} {difference:+.2f} standard deviations off in the rows of {action}")]
-
-
-def _name_estimate(log: Log, population: Any) -> str:
+def _name_estimate(log: Log, population: object) -> str:
     if log.n_features:
         users = "the users to come" if population is not None else "users such as the log's"
         return f"means are doubly robust (regression corrected by weighted residuals), for {users}"

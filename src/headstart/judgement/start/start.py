@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from headstart.errors import OptionError
-from headstart.judgement.audit.trust import Trust, weigh
+from headstart.judgement.audit.trust import Trust
 from headstart.judgement.start.look import Look, look_at
 from headstart.judgement.start.started import Started, check_horizon
 from headstart.logs.log import Log
@@ -53,9 +53,8 @@ def start(
     -----
     Context-free: the log's doubly robust means and their standard errors are a prior, beside a component for a log
     that is wrong; one in conflict fades by itself, and what is worth finding out about is tried (KnowledgeGradient).
-    The bias bounds of `trust` are for reading and for guards; that component covers biases of any size.
-    `start.looking` has the rules for propensities, `trust` those for trust, `start.choosing` those for deciding by
-    context.
+    `start.look` has the rules for propensities, `audit.trust` those for trust, `start.by_context` those for deciding
+    by context.
     """
     users = check_horizon(horizon)
     generator = as_generator(rng)
@@ -107,10 +106,10 @@ def _as_rows(log: Any) -> tuple[Log, list[str]]:
 def _as_trust(trust: ArrayLike | Trust | None, looked: Look) -> Trust:
     n_actions = looked.summary.n_actions
     if trust is None:
-        return weigh(looked.signs)
+        return looked.trust
     if isinstance(trust, Trust):
-        if trust.weights.shape != (n_actions,) or trust.bias_bounds.shape != (n_actions,):
+        if trust.weights.shape != (n_actions,):
             raise OptionError(f"trust must be for {n_actions} actions, got {trust.weights.size}")
         return dataclasses.replace(trust, weights=check_trust(trust.weights, n_actions))
     weights = check_trust(trust, n_actions)
-    return Trust(weights, np.zeros(n_actions), (f"trust was given: {np.unique(weights).tolist()}",))
+    return Trust(weights, (f"trust was given: {np.unique(weights).tolist()}",))

@@ -1,4 +1,8 @@
-"""Balance: whether each action's users look like everybody, before and after weighting."""
+"""Balance: whether each action's rows, weighted by 1/p, stand for all users: for as many, and for such as they are.
+
+The number of users is the balance of a constant column. Both are known from sums, in milliseconds: a start asks them
+too.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from headstart.arrays import Floats
 from headstart.logs.sums import ActionSums, ContextSums
 
+OFF, SURE = 0.05, 3.29  # a total is wrong beyond this share of the users and beyond so many standard errors
 SMALL, LARGE = 0.1, 0.25  # standardised mean differences (Austin 2009; Rubin 2001)
-_CERTAINTY = 4.0  # standard errors beyond SMALL before an action's imbalance is more than noise
+CERTAINTY = 4.0  # standard errors beyond SMALL before an action's imbalance is more than noise
+
+
+@dataclass(frozen=True)
+class TotalsFinding:
+    """How many of the users who had a chance of an action its weighted rows stand for: all, if 1/p is true."""
+
+    names: tuple[object, ...]
+    ratios: tuple[float, ...]  # (K,) NaN for an action without rows
+    errors: tuple[float, ...]  # (K,) their standard errors
+    wrong: int | None  # the first action whose ratio is off by more than 5 % and by more than 3.29 standard errors
 
 
 @dataclass(frozen=True)
@@ -32,6 +48,9 @@ class ColumnBalance:
 
 @dataclass(frozen=True)
 class BalanceFinding:
+    """Every column that varies, and where weighting leaves an action's users unlike everybody."""
+
+    is_logged: bool  # the weights are those of logged propensities, not of estimated ones
     columns: tuple[ColumnBalance, ...]  # those that vary
     noise: tuple[float, ...]  # standard error of an action's differences after weighting, 1 / sqrt(N_a)
     worst_before: float
@@ -39,16 +58,44 @@ class BalanceFinding:
     unbalanced: tuple[tuple[str, object, float], ...]  # column, action, difference: beyond 0.1 and beyond noise
 
 
+def check_totals(sums: ActionSums, names: tuple[object, ...], reached: Floats, never: Floats) -> TotalsFinding:
+    """Sums of 1/p against the users who had a chance of the action.
+
+    `reached`, (K,), are the users of whom the log says that they had one. `never`, (K,), is the share of users who
+    as good as never saw the action, as far as that was looked for: rows that stand for fewer users by no more than
+    this are no fault.
+    """
+    is_shown = sums.n > 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.where(is_shown, sums.w / reached, np.nan)
+        errors = np.sqrt(variance_of_totals(sums.w, sums.ww, sums.n, reached)) / reached
+    off = np.where(ratios < 1.0, np.maximum(1.0 - ratios - never, 0.0), ratios - 1.0)
+    wrong = np.flatnonzero(is_shown & (off > np.maximum(OFF, SURE * errors)))
+    return TotalsFinding(names, tuple(ratios.tolist()), tuple(errors.tolist()), int(wrong[0]) if wrong.size else None)
+
+
+def variance_of_totals(w: Floats, ww: Floats, rows: Floats, n: Floats | float) -> Floats:
+    """Of a sum of 1/p over an action's rows, n (E[1/p] - 1): E[1/p] by the squares of the weights or, where few rows
+    make those too small, by w / rows."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = np.where(rows > 0, w / rows, np.inf)
+    return np.asarray(np.maximum(0.0, np.maximum(ww - np.square(w) / n, n * mean - n)))
+
+
 def describe_balance(
     sums: ActionSums,
     contexts: ContextSums,
     names: tuple[str, ...],
     actions: tuple[object, ...],
+    *,
+    is_logged: bool,
     leaked: Collection[str] = (),
+    barred: Collection[object] = (),
 ) -> BalanceFinding:
     """(mean over the action's rows - mean over all rows) / standard deviation over all rows; plain and weighted.
 
-    A leaked column may differ between actions because the outcome does: it is shown, and not counted as unbalanced.
+    A leaked column may differ between actions because the outcome does, and an action that part of the users never
+    saw (`barred`) cannot be balanced: these are shown, and not counted as unbalanced.
     """
     n = sums.n.sum()
     centre = contexts.x.sum(axis=0) / n
@@ -62,15 +109,17 @@ def describe_balance(
         ColumnBalance(names[j], tuple(before[:, j].tolist()), tuple(after[:, j].tolist()))
         for j in np.flatnonzero(moves)
     )
-    limit = SMALL + _CERTAINTY * noise
+    limit = SMALL + CERTAINTY * noise
     unbalanced = [
         (names[j], actions[a], float(after[a, j]))
         for j in np.flatnonzero(moves)
         if names[j] not in leaked
         for a in np.flatnonzero(np.abs(after[:, j]) > limit)
+        if actions[a] not in barred
     ]
     unbalanced.sort(key=lambda row: -abs(row[2]))
     return BalanceFinding(
+        is_logged,
         columns,
         tuple(noise.tolist()),
         max((column.worst_before for column in columns), default=0.0),

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from headstart.arrays import Floats, Integers
+from headstart.judgement.audit.checks.balance import variance_of_totals
 from headstart.judgement.audit.checks.groups import Groups
 from headstart.judgement.audit.checks.overlap import OverlapFinding
 from headstart.logs.log import Log
@@ -69,7 +70,7 @@ def check_weights(
     n = float(sums.n.sum())
     is_shown = sums.n > 0
     ratios = sums.w / n
-    variances = _variances(sums.w, sums.ww, sums.n, n) / n**2
+    variances = variance_of_totals(sums.w, sums.ww, sums.n, n) / n**2
     never = np.array([action.never_share for action in overlap.actions])
     matrix = sample.propensity_matrix if is_logged else None
     if matrix is not None:  # a policy that had settled did not offer everything to everybody, and says so
@@ -120,13 +121,6 @@ def check_weights(
         fault=fault if is_logged else "none",
         scale=scale,
     )
-
-
-def _variances(w: Floats, ww: Floats, rows: Floats, n: Floats | float) -> Floats:
-    """Of W: n (E[1/p] - 1), E[1/p] by the weights' squares or, where few rows make those too small, by W / n_a."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        mean = np.where(rows > 0, w / rows, np.inf)
-    return np.asarray(np.maximum(0.0, np.maximum(ww - np.square(w) / n, n * mean - n)))
 
 
 def _off(ratios: Floats, never: Floats) -> Floats:
@@ -198,7 +192,7 @@ def group_ratios(groups: Groups) -> tuple[Floats, Floats, Floats, Floats]:
     )
     users = np.tile(np.bincount(groups.labels, minlength=shape[0])[:, None].astype(float), (1, shape[1]))
     with np.errstate(divide="ignore", invalid="ignore"):
-        return rows, users, total / users, _variances(total, squares, rows, users) / users**2
+        return rows, users, total / users, variance_of_totals(total, squares, rows, users) / users**2
 
 
 def _between_groups(groups: Groups, never: Floats) -> tuple[float, float]:

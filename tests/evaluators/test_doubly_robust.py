@@ -8,8 +8,7 @@ from sklearn.linear_model import LinearRegression
 
 import headstart as hs
 from headstart.errors import OptionError
-from headstart.estimates.ridge import Regressions, fit, predict, predict_left_out, sum_rows
-from headstart.estimates.standard_errors import calibrate, cut, estimate_means, pooled_variance
+from headstart.estimates.standard_errors import calibrate, cut
 
 
 def drain(evaluator, context, action) -> list[float]:
@@ -17,86 +16,6 @@ def drain(evaluator, context, action) -> list[float]:
     while (outcome := evaluator.get_outcome(context, action)) is not None:
         answers.append(outcome)
     return answers
-
-
-# --- the regression
-
-
-def penalised(contexts, outcomes, actions, k: int, penalties) -> np.ndarray:
-    """The slow twin: one least squares with a column per intercept, common slope and own slope. (k, d + 1)"""
-    n, d = contexts.shape
-    design = np.zeros((n, k + d + k * d))
-    for i, a in enumerate(actions):
-        design[i, a] = 1.0
-        design[i, k : k + d] = contexts[i]
-        design[i, k + d + a * d : k + d + (a + 1) * d] = contexts[i]
-    weights = np.concatenate([np.zeros(k), np.full(d, penalties[0]), np.repeat(penalties[1], d)])
-    theta = np.linalg.lstsq(design.T @ design + np.diag(weights), design.T @ outcomes, rcond=None)[0]
-    own = theta[k + d :].reshape(k, d)
-    return np.column_stack([theta[:k], theta[k : k + d] + own])
-
-
-@pytest.fixture
-def rows():
-    rng = np.random.default_rng(5)
-    contexts, actions = rng.standard_normal((40, 3)), rng.integers(0, 3, 40)
-    outcomes = contexts @ [1.0, -0.5, 0.0] + contexts[:, 2] * actions + rng.standard_normal(40)
-    return contexts, actions, outcomes
-
-
-PENALTIES = (2.0, np.array([1.0, 3.0, 10.0]))
-
-
-def test_the_regression_is_its_slow_twin(rows):
-    contexts, actions, outcomes = rows
-    fitted = fit(sum_rows(contexts, outcomes, actions, 3), PENALTIES)
-    slow = penalised(contexts, outcomes, actions, 3, PENALTIES)
-    np.testing.assert_allclose(fitted.slopes, slow[:, 1:], rtol=1e-8)
-    np.testing.assert_allclose(fitted.intercepts, slow[:, 0], rtol=1e-8)
-
-
-def test_leaving_a_row_out_is_a_refit_without_it(rows):
-    contexts, actions, outcomes = rows
-    fitted = fit(sum_rows(contexts, outcomes, actions, 3), PENALTIES)
-    quick = predict_left_out(fitted, contexts, actions, outcomes)
-    for i in range(40):
-        kept = np.arange(40) != i
-        slow = penalised(contexts[kept], outcomes[kept], actions[kept], 3, PENALTIES)
-        np.testing.assert_allclose(quick[i], slow[:, 0] + slow[:, 1:] @ contexts[i], rtol=1e-8, atol=1e-10)
-
-
-def test_an_action_s_only_row_is_predicted_by_the_others():
-    """Outcomes 1, 2, 3 of action 0 and 9 of action 1, no contexts: without itself, the 9 is predicted by 2."""
-    actions, outcomes = np.array([0, 0, 0, 1]), np.array([1.0, 2.0, 3.0, 9.0])
-    fitted = fit(sum_rows(np.empty((4, 0)), outcomes, actions, 2))
-    predicted = predict_left_out(fitted, np.empty((4, 0)), actions, outcomes)
-    np.testing.assert_allclose(predicted, [[2.5, 9.0], [2.0, 9.0], [1.5, 9.0], [2.0, 2.0]])
-
-
-def test_an_action_without_rows_has_the_common_slopes_through_everybody(rows):
-    contexts, actions, outcomes = rows
-    fitted = fit(sum_rows(contexts, outcomes, actions, 4))
-    assert isinstance(fitted, Regressions)
-    assert np.isfinite(predict(fitted, contexts)).all()
-    np.testing.assert_allclose(predict(fitted, contexts.mean(axis=0)[None])[0, 3], outcomes.mean(), rtol=1e-9)
-
-
-def test_slopes_that_differ_are_kept_apart_and_equal_ones_pooled():
-    """1,000 rows an action: own slopes where the truth has them; 10 rows beside 200: nearly the common ones."""
-    rng = np.random.default_rng(1)
-    contexts, actions = rng.standard_normal((2000, 2)), np.arange(2000) % 2
-    outcomes = np.where(actions == 0, 1.0, -1.0) * contexts[:, 0] + 0.1 * rng.standard_normal(2000)
-    slopes = fit(sum_rows(contexts, outcomes, actions, 2)).slopes
-    # Each is an average of 1,000 rows of noise 0.1: 5 standard errors are 0.016.
-    np.testing.assert_allclose(slopes, [[1.0, 0.0], [-1.0, 0.0]], atol=0.016)
-    pooled, alone = [], []
-    for _ in range(50):
-        contexts, actions = rng.standard_normal((210, 2)), np.where(np.arange(210) < 10, 1, 0)
-        outcomes = contexts[:, 0] + rng.standard_normal(210)
-        pooled.append(fit(sum_rows(contexts, outcomes, actions, 2)).slopes[1] - [1, 0])
-        alone.append(LinearRegression().fit(contexts[:10], outcomes[:10]).coef_ - [1, 0])
-    # 1/7 per slope alone (Wishart: 1 / (10 - 1 - 2)); a third is far from noise at 100 slopes (s.e. of a ratio 0.2).
-    assert np.mean(np.square(pooled)) < np.mean(np.square(alone)) / 3
 
 
 # --- the mean and its error
@@ -142,32 +61,6 @@ def test_it_is_the_regression_plus_weighted_residuals():
         assert evaluator.means[a] == pytest.approx(np.mean(predicted) + np.sum(weighted), rel=1e-9)
 
 
-def test_calibrated_shares_by_hand():
-    """Rows at -1 and 1 with shares 1/2; the mean is 0, the covariance 1, the ridge 1 * (1/4 + 1/4) = 1/2. Towards
-    0.3: l = 0.3 / 1.5 = 0.2, shares 1/2 (1 -+ 0.2) = 0.4 and 0.6, whose mean is 0.2: as near as two rows are
-    trusted.
-    """
-    shares = calibrate(np.array([0.5, 0.5]), np.array([[-1.0], [1.0]]), np.array([0.3]))
-    np.testing.assert_allclose(shares, [0.4, 0.6])
-
-
-def test_pooled_variance_by_hand():
-    """Action 0: 1, 3; action 1: 5: squares 1 + 1 + 0 over 3 - 2 rows. One row each: the variance of 1 and 5 is 8."""
-    assert pooled_variance(np.array([0, 0, 1]), np.array([1.0, 3.0, 5.0]), 3) == 2.0
-    assert pooled_variance(np.array([0, 1]), np.array([1.0, 5.0]), 2) == 8.0
-    assert pooled_variance(np.array([0]), np.array([1.0]), 2) == 0.0
-
-
-def test_huge_weights_are_cut_by_hand():
-    """16 rows, one with 10,000 times the weight of the others: at most 1/4 of the shares, 3/4 for the other 15."""
-    shares = cut(np.r_[10000.0, np.ones(15)] / 10015, 0.25)
-    np.testing.assert_allclose(shares, np.r_[0.25, np.full(15, 0.05)])
-    # Only the first is over; what it loses lifts the second over it.
-    np.testing.assert_allclose(cut(np.array([0.6, 0.25, 0.1, 0.05]), 0.3), [0.3, 0.3, 0.8 / 3, 0.4 / 3])
-    np.testing.assert_allclose(cut(np.array([1.0, 0.0]), 0.7), [0.5, 0.5])
-    np.testing.assert_allclose(cut(np.array([0.5, 0.5]), 0.5), [0.5, 0.5])
-
-
 def test_the_error_says_that_weights_were_cut():
     log = hs.Log([0] * 16, np.r_[100.0, np.zeros(15)], propensities=np.r_[1e-4, np.ones(15)])
     summary = hs.DoublyRobust(log).summary()
@@ -210,14 +103,6 @@ def test_more_columns_than_rows():
 def test_one_fold_is_rejected():
     with pytest.raises(OptionError, match="n_folds must be at least 2, got 1"):
         hs.DoublyRobust(hs.Log([0], [1.0], propensities=[1.0]), n_folds=1)
-
-
-def test_estimated_means_of_a_plain_average():
-    """No prediction and equal shares: the plain mean, and Student's quantile over the normal's widens the error."""
-    outcomes = np.array([1.0, 2.0, 3.0, 4.0])
-    estimate = estimate_means(np.zeros(4, int), outcomes, np.full(4, 0.25), np.zeros((4, 1)))
-    assert estimate.summary.means[0] == 2.5
-    assert estimate.summary.standard_errors[0] / estimate.errors[0] == pytest.approx(2.5706 / 1.95996, rel=1e-4)
 
 
 # --- coverage
@@ -275,7 +160,7 @@ class Table:
 
     def __init__(self, log: hs.Log) -> None:
         self._log = log
-        self.n_actions, self.n_features, self.context_names = log.n_actions, log.n_features, log.context_names
+        self.n_actions, self.n_features, self.encoding = log.n_actions, log.n_features, log.encoding
         self.has_propensities = True
         self.outcome_range = float(log.outcomes.min()), float(log.outcomes.max())
 

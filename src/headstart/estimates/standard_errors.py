@@ -21,21 +21,23 @@ PRIOR_ROWS = 2.0
 _NORMAL = 1.959963984540054
 
 
-class Estimate(NamedTuple):
+class CorrectedMeans(NamedTuple):
+    """Means per action with their errors."""
+
     summary: Summary
     errors: Floats  # (K,) the influence function's standard errors, not widened; NaN for an action never shown
     scatters: Floats  # (K,) weighted variances of the outcome as observed
     sizes: Floats  # (K,) 1 / sum of v_i^2: rows of equal weight that would be as noisy
 
 
-def estimate_means(
+def correct_means(
     actions: Integers,
     outcomes: Floats,
     shares: Floats,
     inside: Floats,
     outside: Floats | None = None,
     allowances: Floats | None = None,
-) -> Estimate:
+) -> CorrectedMeans:
     """The means and their errors.
 
     Parameters
@@ -51,8 +53,8 @@ def estimate_means(
     means, errors, wide = np.full(k, np.nan), np.full(k, np.nan), np.full(k, np.inf)
     variances, scatters, sizes = np.full(k, np.nan), np.zeros(k), np.zeros(k)
     residuals = outcomes - inside[np.arange(n), actions]
-    residual_variance = pooled_variance(actions, residuals, k)
-    outcome_variance = pooled_variance(actions, outcomes, k)
+    residual_variance = variance_within(actions, residuals, k)
+    outcome_variance = variance_within(actions, outcomes, k)
     for a in range(k):
         rows = np.flatnonzero(actions == a)
         if rows.size == 0:
@@ -79,10 +81,10 @@ def estimate_means(
         scatters[a] = positive @ (apart * apart)
         unbiased = float(scatters[a] * sizes[a] / max(sizes[a] - 1.0, 0.5))
         variances[a] = _shrunk(unbiased, sizes[a], outcome_variance)
-    return Estimate(Summary(means, wide, variances), errors, scatters, sizes)
+    return CorrectedMeans(Summary(means, wide, variances), errors, scatters, sizes)
 
 
-def pooled_variance(actions: Integers, values: Floats, n_actions: int) -> float:
+def variance_within(actions: Integers, values: Floats, n_actions: int) -> float:
     """The variance of values around their action's mean, over all actions; around one mean if none has two rows."""
     counts = np.bincount(actions, minlength=n_actions)
     freedom = actions.size - np.count_nonzero(counts)

@@ -14,7 +14,7 @@ import numpy as np
 from headstart.checks import check_number
 from headstart.estimates.population import RIDGE, as_population, balancing_weights, standardise
 from headstart.estimates.ridge import predict_for
-from headstart.estimates.standard_errors import estimate_means
+from headstart.estimates.standard_errors import correct_means
 from headstart.estimates.summary import Summary
 from headstart.estimates.weighted import weigh_rows
 from headstart.evaluators.compiled import BudgetEvaluator
@@ -57,10 +57,10 @@ class BalancedWeighting(BudgetEvaluator):
         """What the log knows per action; the errors are those of the part that the contexts do not explain linearly.
 
         Balanced weights leave no error of what is linear in the contexts but how the population's own mean varies;
-        the rest is the weighted residuals', from a cross-fitted ridge regression (`pooled_ridge`). Where the balance
+        the rest is the weighted residuals', from a cross-fitted ridge regression (`predict_for`). Where the balance
         could not be reached, the means are corrected by that regression.
         """
         actions, outcomes, weights = self._rows
         shares = weights / np.bincount(actions, weights, self.n_actions)[actions]
         inside, outside = predict_for(actions, outcomes, self.n_actions, *self._standard)
-        return estimate_means(actions, outcomes, shares, inside, outside).summary
+        return correct_means(actions, outcomes, shares, inside, outside).summary

@@ -12,7 +12,7 @@ from headstart.arrays import Floats, Integers
 from headstart.checks import check_action, check_context
 from headstart.errors import MissingExtraError, OptionError
 from headstart.estimates.population import as_population
-from headstart.estimates.standard_errors import estimate_means
+from headstart.estimates.standard_errors import correct_means
 from headstart.estimates.summary import Summary
 from headstart.evaluators.compiled import CompiledEvaluator
 from headstart.kernels import get_outcome, implements, is_exhausted
@@ -155,7 +155,7 @@ class OutcomeModel(CompiledEvaluator):
                 left = log.outcomes[rows] - inside[rows, a]
                 inside[rows, a] = log.outcomes[rows] - left / np.sqrt(np.maximum(1.0 - leverages, 1e-9))
         outside = None if self._users is None else users @ state.slopes.T + state.intercepts
-        estimate = estimate_means(log.actions, log.outcomes, shares, inside, outside).summary
+        estimate = correct_means(log.actions, log.outcomes, shares, inside, outside).summary
         shown = np.where(np.isnan(estimate.means), np.nan, means)
         return Summary(shown, np.where(is_known, estimate.standard_errors, np.inf), estimate.variances)
 

@@ -18,8 +18,9 @@ from numpy.typing import ArrayLike
 from headstart.arrays import Bools, Floats
 from headstart.checks import check_number, check_whole
 from headstart.errors import LogError, OptionError
-from headstart.estimates.population import standardise
-from headstart.estimates.ridge import fit, predict, predict_for, sum_rows
+from headstart.estimates.cross_fit import check_folds, deal_folds
+from headstart.estimates.doubly_robust import robust_terms
+from headstart.estimates.regression import Regressor, predict_from, predict_others
 from headstart.estimates.weighted import kish_size, weigh_ratio
 from headstart.evaluators.compiled import check_propensities
 from headstart.logs.log import Log
@@ -101,7 +102,7 @@ def snips(log: Log, policy: Policy, *, level: float = 0.95, bootstrap: int = 0, 
 def doubly_robust(
     log: Log,
     policy: Policy,
-    estimator: Any = None,
+    estimator: Regressor | None = None,
     *,
     n_folds: int = 5,
     level: float = 0.95,
@@ -116,13 +117,17 @@ def doubly_robust(
     """
     chances = as_chances(policy, log)
     weights = _weights(log, chances, "doubly_robust")
-    predicted = predict_others(log, estimator, n_folds, rng)
-    residuals = log.outcomes - predicted[np.arange(len(log)), log.actions]
-    terms = (chances * predicted).sum(axis=1) + weights * residuals
+    if estimator is not None:
+        check_folds(n_folds, len(log))
+    predicted, _ = predict_others(log, estimator, n_folds, rng)
+    propensities = check_propensities(log, "doubly_robust")
+    terms = (chances * robust_terms(log.actions, log.outcomes, 1.0 / propensities, predicted)).sum(axis=1)
     return _ratio("doubly robust", terms, np.ones(len(log)), weights, level, bootstrap, rng)
 
 
-def direct_method(log: Log, policy: Policy, estimator: Any = None, *, level: float = 0.95, rng: RNG = 0) -> Estimate:
+def direct_method(
+    log: Log, policy: Policy, estimator: Regressor | None = None, *, level: float = 0.95, rng: RNG = 0
+) -> Estimate:
     """The mean of sum_a pi(a | x) m_a(x), m fitted to all rows: as right as the regression, without propensities.
 
     Its standard error is a jackknife's: 30 groups of rows, dealt by lot, are left out in turn and the regression is
@@ -133,7 +138,7 @@ def direct_method(log: Log, policy: Policy, estimator: Any = None, *, level: flo
     level = check_number("level", level, 0.0, 1.0)
     chances = as_chances(policy, log)
     n_groups = min(_N_GROUPS, len(log))
-    groups = as_generator(rng).permutation(np.arange(len(log)) % n_groups)
+    groups = deal_folds(len(log), n_groups, rng)
 
     def value_of(rows: Bools) -> float:
         kept = log.take(rows)
@@ -217,38 +222,3 @@ def _resample(terms: Floats, divisors: Floats, times: int, generator: np.random.
         total = divisors[rows].sum()
         values[b] = terms[rows].sum() / total if total > 0.0 else np.nan
     return values[~np.isnan(values)]
-
-
-def predict_others(log: Log, estimator: Any = None, n_folds: int = 5, rng: RNG = 0) -> Floats:
-    """m_a(x_i) for every action from rows other than i, (n, K)."""
-    if estimator is None:
-        return predict_for(log.actions, log.outcomes, log.n_actions, *standardise(log.contexts))[0]
-    if not 2 <= n_folds <= len(log):
-        raise OptionError(f"n_folds must be in 2..{len(log)} (the rows of the log), got {n_folds}")
-    folds = as_generator(rng).permutation(np.arange(len(log)) % n_folds)
-    predicted = np.empty((len(log), log.n_actions))
-    for fold in range(n_folds):
-        inside = folds == fold
-        predicted[inside] = predict_from(log.take(~inside), log.contexts[inside], estimator)
-    return predicted
-
-
-def predict_from(log: Log, contexts: Floats, estimator: Any = None) -> Floats:
-    """m_a(x) for every action and these contexts from all rows of the log, (m, K).
-
-    Where there is nothing to fit (fewer than two rows of an action, no contexts) an `estimator` is left out and the
-    answer is the action's mean, or that of all rows.
-    """
-    if estimator is None:
-        own, users = standardise(log.contexts, contexts)
-        return predict(fit(sum_rows(own, log.outcomes, log.actions, log.n_actions)), users)
-    from sklearn.base import clone
-
-    predicted = np.empty((len(contexts), log.n_actions))
-    for a in range(log.n_actions):
-        rows = log.actions == a
-        if rows.sum() >= 2 and log.n_features > 0:
-            predicted[:, a] = clone(estimator).fit(log.contexts[rows], log.outcomes[rows]).predict(contexts)
-        else:
-            predicted[:, a] = log.outcomes[rows if rows.any() else slice(None)].mean()
-    return predicted

@@ -19,10 +19,10 @@ from headstart.arrays import Integers
 from headstart.checks import check_number, check_whole
 from headstart.errors import OptionError
 from headstart.estimates.propensity import estimate_propensities
+from headstart.estimates.regression import predict_from
 from headstart.judgement.compare.comparison import Comparison, Difference, Earning
 from headstart.judgement.compare.noise import REPEATS, Tally, standard_error
 from headstart.judgement.compare.policies import COLD, MakePolicy, choose_policies
-from headstart.judgement.ope import predict_from
 from headstart.logs.log import Log
 from headstart.simulation.rejection import ROBUST, Acceptance, Life, choose_acceptance, live
 

@@ -19,6 +19,8 @@ import numpy as np
 
 from headstart.arrays import Floats
 from headstart.errors import OptionError
+from headstart.estimates.cross_fit import deal_folds
+from headstart.estimates.doubly_robust import robust_terms
 from headstart.estimates.population import standardise
 from headstart.estimates.ridge import fit, predict, predict_for, sum_rows
 from headstart.estimates.standard_errors import cut
@@ -92,10 +94,10 @@ def compare_with_forest(
     n, k = len(log), log.n_actions
     assert log.propensities is not None
     (contexts,) = standardise(log.contexts)
-    robust, _ = predict_for(log.actions, log.outcomes, k, contexts)  # (n, K) the doubly robust outcome of each action
-    residuals = log.outcomes - robust[np.arange(n), log.actions]
-    robust[np.arange(n), log.actions] += np.minimum(1.0 / log.propensities, np.sqrt(n)) * residuals
-    parts = rng.permutation(np.arange(n) % N_PARTS)
+    predicted, _ = predict_for(log.actions, log.outcomes, k, contexts)
+    # (n, K) the doubly robust outcome of each action
+    robust = robust_terms(log.actions, log.outcomes, np.minimum(1.0 / log.propensities, np.sqrt(n)), predicted)
+    parts = deal_folds(n, N_PARTS, rng)
     chosen = np.zeros((2, n), dtype=np.int64)
     for part in range(N_PARTS):
         held, kept = np.flatnonzero(parts == part), np.flatnonzero(parts != part)

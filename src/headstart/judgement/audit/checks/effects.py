@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headstart.arrays import Bools, Floats
+from headstart.arrays import Floats
+from headstart.estimates.doubly_robust import robust_terms
+from headstart.estimates.population import standardise
+from headstart.estimates.ridge import predict_for
 from headstart.estimates.weighted import Ratio, root_sum_square, weigh_ratio
 from headstart.logs.log import Log
-
-_RIDGE = 1.0  # of standardised columns, as many rows' worth
-_FOLDS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,36 +36,15 @@ def weighted_effect(log: Log, first: int, second: int, outcomes: Floats | None =
 
 
 def robust_effect(log: Log, first: int, second: int, contexts: Floats | None = None) -> Effect:
-    """The doubly robust difference: cross-fitted ridge regressions, corrected by weighted residuals.
+    """The doubly robust difference: ridge regressions by all other rows, corrected by weighted residuals.
 
     `contexts` in place of the log's changes what the regressions see, and nothing else.
     """
     assert log.propensities is not None
-    seen = log.contexts if contexts is None else contexts
-    values = np.zeros(len(log))
-    for action, sign in ((first, 1.0), (second, -1.0)):
-        mine = log.actions == action
-        predicted = cross_predict(seen, log.outcomes, mine)
-        values += sign * (predicted + np.where(mine, (log.outcomes - predicted) / log.propensities, 0.0))
-    return Effect(*weigh_ratio(values, np.ones(len(log))))
-
-
-def cross_predict(contexts: Floats, outcomes: Floats, known: Bools) -> Floats:
-    """What the contexts predict in every row, by ridge regression on the known rows of the other folds."""
-    n, d = contexts.shape
-    folds = np.arange(n) * 7919 % _FOLDS  # rows are sorted: deal them out evenly
-    predicted = np.empty(n)
-    for fold in range(_FOLDS):
-        inside, fitted = folds == fold, known & (folds != fold)
-        if not fitted.any():
-            fitted = known
-        centre, level = contexts[fitted].mean(axis=0), outcomes[fitted].mean()
-        spread = contexts[fitted].std(axis=0)
-        scale = np.divide(1.0, spread, out=np.zeros(d), where=spread > 1e-12 * np.maximum(np.abs(centre), 1e-300))
-        x = (contexts[fitted] - centre) * scale
-        slopes = np.linalg.solve(x.T @ x + _RIDGE * np.eye(d), x.T @ (outcomes[fitted] - level)) if d else np.empty(0)
-        predicted[inside] = level + ((contexts[inside] - centre) * scale) @ slopes
-    return predicted
+    (seen,) = standardise(log.contexts if contexts is None else contexts)
+    predicted, _ = predict_for(log.actions, log.outcomes, log.n_actions, seen)
+    terms = robust_terms(log.actions, log.outcomes, 1.0 / log.propensities, predicted)
+    return Effect(*weigh_ratio(terms[:, first] - terms[:, second], np.ones(len(log))))
 
 
 def _difference(ours: Ratio, theirs: Ratio) -> Effect:

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from headstart.arrays import Floats
+from headstart.estimates.population import standardise
+from headstart.estimates.ridge import predict_for
 from headstart.estimates.weighted import kish_size, root_sum_square
-from headstart.judgement.audit.checks.effects import cross_predict, robust_effect, weighted_effect
+from headstart.judgement.audit.checks.effects import robust_effect, weighted_effect
 from headstart.logs.log import Log
 
 _SURE = 3.29  # standard errors: one false alarm in a thousand
@@ -113,8 +115,9 @@ def _placebo(log: Log, best: int, second: int, material: float) -> Refutation:
     """What the contexts alone predict was settled before the action: weighting must leave no difference in it."""
     counts = np.bincount(log.actions, minlength=log.n_actions)
     means = np.bincount(log.actions, log.outcomes, log.n_actions) / np.maximum(counts, 1)
-    settled = cross_predict(log.contexts, log.outcomes - means[log.actions], np.ones(len(log), np.bool_))
-    effect = weighted_effect(log, best, second, settled)
+    everybody = np.zeros(len(log), dtype=np.int64)  # one regression, whatever the action
+    settled, _ = predict_for(everybody, log.outcomes - means[log.actions], 1, *standardise(log.contexts))
+    effect = weighted_effect(log, best, second, settled[:, 0])
     expects = "no difference in what the contexts predict"
     return _difference("placebo outcome", expects, effect.difference, effect.standard_error, material)
 

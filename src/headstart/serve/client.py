@@ -7,10 +7,17 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from headstart.errors import MissingExtraError
 from headstart.serve.errors import ServiceError
+
+if TYPE_CHECKING:
+    from httpx import Response
+
+    from headstart.serve.config import Label
+    from headstart.serve.engine.answers import DecisionAnswer, ReceiptAnswer
+    from headstart.serve.engine.state import State
 
 _RETRIED = frozenset({429, 502, 503, 504})
 
@@ -63,35 +70,38 @@ class Client:
 
     def decide(
         self,
-        context: Mapping[str, Any] | None = None,
+        context: Mapping[str, object] | None = None,
         *,
-        available: Sequence[Any] | None = None,
+        available: Sequence[Label] | None = None,
         event_id: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> DecisionAnswer:
         """{event_id, action, propensity, probabilities, version} for this user."""
-        return self._send("/decide", _request(context, available, event_id))
+        answer: DecisionAnswer = self._send("/decide", _request(context, available, event_id))
+        return answer
 
-    def outcome(self, event_id: str, outcome: float) -> dict[str, Any]:
+    def outcome(self, event_id: str, outcome: float) -> ReceiptAnswer:
         """Report what came of a decision; safe to repeat."""
-        return self._send("/outcome", {"event_id": event_id, "outcome": outcome})
+        receipt: ReceiptAnswer = self._send("/outcome", {"event_id": event_id, "outcome": outcome})
+        return receipt
 
-    def decide_many(self, contexts: Iterable[Mapping[str, Any] | None]) -> list[dict[str, Any]]:
+    def decide_many(self, contexts: Iterable[Mapping[str, object] | None]) -> list[DecisionAnswer]:
         """One decision per context, in one request and one commit."""
         body = {"decisions": [_request(context, None, None) for context in contexts]}
-        decisions: list[dict[str, Any]] = self._send("/decide/batch", body)["decisions"]
+        decisions: list[DecisionAnswer] = self._send("/decide/batch", body)["decisions"]
         return decisions
 
-    def outcome_many(self, outcomes: Mapping[str, float]) -> list[dict[str, Any]]:
+    def outcome_many(self, outcomes: Mapping[str, float]) -> list[ReceiptAnswer]:
         """Report several outcomes by event id."""
         body = {"outcomes": [{"event_id": id, "outcome": value} for id, value in outcomes.items()]}
-        receipts: list[dict[str, Any]] = self._send("/outcome/batch", body)["outcomes"]
+        receipts: list[ReceiptAnswer] = self._send("/outcome/batch", body)["outcomes"]
         return receipts
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         """What the experiment believes at present."""
-        return self._send("/state", None)
+        state: State = self._send("/state", None)
+        return state
 
-    def _send(self, path: str, body: dict[str, Any] | None) -> dict[str, Any]:
+    def _send(self, path: str, body: Mapping[str, object] | None) -> Any:  # JSON: what it holds, the path says
         for attempt in range(self._retries + 1):
             is_last = attempt == self._retries
             try:
@@ -104,8 +114,7 @@ class Client:
                     raise RequestFailed(f"no answer from {self._http.base_url}: {error}") from error
             else:
                 if response.is_success:
-                    answer: dict[str, Any] = response.json()
-                    return answer
+                    return response.json()
                 if is_last or response.status_code not in _RETRIED:
                     raise _as_error(response)
             self._sleep(0.05 * 2**attempt * random.uniform(0.5, 1.5))
@@ -125,15 +134,15 @@ class Client:
 
 
 def _request(
-    context: Mapping[str, Any] | None, available: Sequence[Any] | None, event_id: str | None
-) -> dict[str, Any]:
-    body: dict[str, Any] = {"context": dict(context or {}), "event_id": event_id or uuid.uuid4().hex}
+    context: Mapping[str, object] | None, available: Sequence[Label] | None, event_id: str | None
+) -> dict[str, object]:
+    body: dict[str, object] = {"context": dict(context or {}), "event_id": event_id or uuid.uuid4().hex}
     if available is not None:
         body["available"] = list(available)
     return body
 
 
-def _as_error(response: Any) -> RequestFailed:
+def _as_error(response: Response) -> RequestFailed:
     try:
         told = response.json()["error"]
         return RequestFailed(told["message"], response.status_code, told["code"])

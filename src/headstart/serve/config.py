@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias, TypeGuard
 
 from headstart.checks import check_number
 from headstart.errors import OptionError
@@ -20,7 +20,9 @@ _PER_EXPERIMENT = (
     "actions", "contexts", "oracle", "evaluator", "log", "guard", "schedule", "epsilon", "holdout",
     "outcome_window", "default_outcome", "seed",
 )  # fmt: skip
-Label = str | int
+Label: TypeAlias = str | int  # of an action
+Category: TypeAlias = str | int | bool
+Table: TypeAlias = Mapping[str, object]  # of TOML: what stands in it is checked where it is read
 
 
 @dataclass(frozen=True)
@@ -28,9 +30,9 @@ class Part:
     """An oracle, an evaluator or a guard by the name it has in headstart, with its settings."""
 
     name: str
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Table = field(default_factory=dict)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """The table that it came from."""
         return {"name": self.name, **self.options}
 
@@ -47,10 +49,10 @@ class ExperimentConfig:
 
     name: str
     actions: tuple[Label, ...]
-    contexts: Mapping[str, Any] = field(default_factory=dict)  # column: "number" or its categories
+    contexts: Mapping[str, str | tuple[Category, ...]] = field(default_factory=dict)  # "number" or the categories
     oracle: Part | None = None
     evaluator: Part | None = None
-    log: Any = None  # a Log in memory, or a mapping: path and the options of read_log
+    log: Log | Table | None = None  # in memory, or path and the options of read_log
     guard: Part | None = None
     schedule: str | None = None
     epsilon: float = 0.05
@@ -70,7 +72,7 @@ class ExperimentConfig:
         """The outcome window in microseconds; only asked of an experiment that has one."""
         return round((self.outcome_window or 0.0) * 1e6)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """What a `configuration` event holds: the same text for the same configuration."""
         source = self.log
         return {
@@ -95,11 +97,11 @@ class ServiceConfig:
 
     experiments: Mapping[str, ExperimentConfig]
     store: str = "headstart.sqlite"
-    server: Mapping[str, Any] = field(default_factory=dict)
-    keys: Mapping[str, Any] = field(default_factory=dict)
+    server: Table = field(default_factory=dict)
+    keys: Table = field(default_factory=dict)
 
 
-def load_config(source: str | Path | Mapping[str, Any]) -> ServiceConfig:
+def load_config(source: str | Path | Table) -> ServiceConfig:
     """A TOML file, or a mapping of the same shape; relative paths count from the file's folder."""
     if isinstance(source, Mapping):
         return _read_service(source, Path())
@@ -115,7 +117,7 @@ def load_config(source: str | Path | Mapping[str, Any]) -> ServiceConfig:
     return _read_service(tables, path.resolve().parent)
 
 
-def read_experiment(name: str, table: Mapping[str, Any], folder: Path = Path()) -> ExperimentConfig:
+def read_experiment(name: str, table: Table, folder: Path = Path()) -> ExperimentConfig:
     """One experiment from its table (or from a `configuration` event)."""
     at = f"experiments.{name}"
     if not _NAME.fullmatch(name):
@@ -151,7 +153,7 @@ def read_experiment(name: str, table: Mapping[str, Any], folder: Path = Path()) 
     )
 
 
-def _read_service(tables: Mapping[str, Any], folder: Path) -> ServiceConfig:
+def _read_service(tables: Table, folder: Path) -> ServiceConfig:
     _check_keys("the configuration", tables, _TOP)
     experiments = _check_table("experiments", tables.get("experiments"))
     if not experiments:
@@ -170,20 +172,20 @@ def _read_service(tables: Mapping[str, Any], folder: Path) -> ServiceConfig:
     )  # fmt: skip
 
 
-def _check_table(at: str, value: Any) -> Mapping[str, Any]:
+def _check_table(at: str, value: object) -> Table:
     if not isinstance(value, Mapping):
         raise OptionError(f"{at} must be a table, got {value!r}")
     return value
 
 
-def _check_keys(at: str, table: Mapping[str, Any], known: Sequence[str]) -> None:
+def _check_keys(at: str, table: Table, known: Sequence[str]) -> None:
     for key in table:
         if key not in known:
             raise OptionError(f"{at} has no setting {key!r}; known: {', '.join(known)}")
 
 
-def _read_actions(at: str, value: Any) -> tuple[Label, ...]:
-    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) < 2:
+def _read_actions(at: str, value: object) -> tuple[Label, ...]:
+    if not _is_list(value) or len(value) < 2:
         raise OptionError(f"{at} must be a list of at least two labels, got {value!r}")
     for label in value:
         if not isinstance(label, str | int) or isinstance(label, bool) or label == "":
@@ -193,14 +195,18 @@ def _read_actions(at: str, value: Any) -> tuple[Label, ...]:
     return tuple(value)
 
 
-def _read_contexts(at: str, table: Any) -> dict[str, Any]:
-    contexts: dict[str, Any] = {}
+def _is_list(value: object) -> TypeGuard[Sequence[Category]]:
+    """Of what is still to be checked one by one."""
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _read_contexts(at: str, table: object) -> dict[str, str | tuple[Category, ...]]:
+    contexts: dict[str, str | tuple[Category, ...]] = {}
     for column, kind in _check_table(at, table).items():
         if kind == "number":
             contexts[column] = "number"
             continue
-        is_list = isinstance(kind, Sequence) and not isinstance(kind, str) and len(kind) > 0
-        if not is_list or not all(isinstance(category, str | int | bool) for category in kind):
+        if not _is_list(kind) or not kind or not all(isinstance(category, str | int | bool) for category in kind):
             raise OptionError(f'{at}.{column} must be "number" or a list of categories, got {kind!r}')
         if len({str(category) for category in kind}) < len(kind):
             raise OptionError(f"{at}.{column} must have different categories, got {list(kind)}")
@@ -208,7 +214,7 @@ def _read_contexts(at: str, table: Any) -> dict[str, Any]:
     return contexts
 
 
-def _read_part(at: str, value: Any) -> Part | None:
+def _read_part(at: str, value: object) -> Part | None:
     if value is None:
         return None
     if isinstance(value, str):
@@ -218,7 +224,7 @@ def _read_part(at: str, value: Any) -> Part | None:
     raise OptionError(f"{at} must be a name, or a table with a name and its settings, got {value!r}")
 
 
-def _read_source(at: str, value: Any, folder: Path) -> Any:
+def _read_source(at: str, value: object, folder: Path) -> Log | Table | None:
     if value is None or isinstance(value, Log):
         return value
     table = dict(_check_table(at, value))

@@ -8,14 +8,14 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from headstart.experiments.demo import example_log
 from headstart.experiments.paper import intro
 from headstart.logs.log import Log
 from headstart.serve.client import Client
-from headstart.serve.config import load_config
+from headstart.serve.config import Label, load_config
 from headstart.serve.engine.engine import Engine
+from headstart.serve.engine.state import State
 from headstart.serve.http.app import App
 from headstart.serve.http.server import make_server
 
@@ -61,11 +61,11 @@ def serve_introduction(folder: Path, *, seed: int, port: int = 0) -> Iterator[st
         thread.join(30)
 
 
-def send_users(address: str, n_users: int, *, seed: int, progress: Callable[[int], None]) -> dict[str, Any]:
+def send_users(address: str, n_users: int, *, seed: int, progress: Callable[[int], None]) -> State:
     """Simulated users through HTTP: each sees what the service decides, and clicks or not. The state at the end."""
     source = random.Random(seed)
     rates = dict(zip(("yes", "no"), intro.WORLD.rates, strict=True))
-    index = {name: a for a, name in enumerate(intro.ACTION_NAMES)}
+    index: dict[Label, int] = {name: a for a, name in enumerate(intro.ACTION_NAMES)}
     with Client(address, "ads") as client:
         for sent in range(0, n_users, _BATCH):
             likes = [source.choice(("yes", "no")) for _ in range(min(_BATCH, n_users - sent))]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headstart.serve import Engine
-from headstart.serve.engine.draw import draw_action, draw_uniform, mix_floor
+from headstart.serve.engine.draw import draw_action, draw_by_id, mix_floor
 from tests.serve.experiments import make_config
 from tests.serve.propensities import draw_decisions
 
@@ -51,7 +51,7 @@ def test_uniforms_are_uniform_and_independent_of_each_other():
     """Kolmogorov-Smirnov over 20,000 ids: the 99.9 % bound is 1.95 / sqrt(n); the correlation of the two draws of an
     id is within 4 / sqrt(n) of 0."""
     n = 20_000
-    one, two = (np.array([draw_uniform(p, 7, "ads", f"u{i}") for i in range(n)]) for p in ("action", "hold-out"))
+    one, two = (np.array([draw_by_id(p, 7, "ads", f"u{i}") for i in range(n)]) for p in ("action", "hold-out"))
     for draws in (one, two):
         assert np.abs(np.sort(draws) - (np.arange(n) + 0.5) / n).max() < 1.95 / math.sqrt(n)
     assert abs(np.corrcoef(one, two)[0, 1]) < 4.0 / math.sqrt(n)
@@ -59,7 +59,7 @@ def test_uniforms_are_uniform_and_independent_of_each_other():
 
 def test_the_draw_is_the_same_in_every_process():
     """A change of this number would make every store unverifiable."""
-    assert draw_uniform("action", 7, "ads", "u1") == 0.6812294234918436
+    assert draw_by_id("action", 7, "ads", "u1") == 0.6812294234918436
 
 
 def test_the_hold_out_is_uniform_and_of_its_share(tmp_path):

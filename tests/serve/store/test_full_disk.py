@@ -17,7 +17,7 @@ def test_a_full_store_is_503_and_reads_go_on(tmp_path):
     connections: list[sqlite3.Connection] = []
 
     def connect(path: str) -> sqlite3.Connection:
-        connections.append(module.connect(path))
+        connections.append(module.connect_sqlite(path))
         return connections[-1]
 
     path = tmp_path / "ads.sqlite"

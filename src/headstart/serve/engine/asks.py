@@ -5,14 +5,23 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 from headstart.checks import check_outcome_in
 from headstart.errors import ActionError, ContextError, OptionError
-from headstart.serve.config import ExperimentConfig
+from headstart.serve.config import ExperimentConfig, Label
 from headstart.serve.engine.fold import Fold
+from headstart.serve.store.events import Body, Context
 
 MAX_EVENT_ID = 200
+
+
+class User(TypedDict, total=False):
+    """Whom to decide for."""
+
+    context: Mapping[str, object] | None
+    available: Sequence[object] | None
+    event_id: str | None
 
 
 class DecideAsk(NamedTuple):
@@ -21,8 +30,8 @@ class DecideAsk(NamedTuple):
     experiment: str
     event_id: str
     is_new: bool  # the id was made here: nobody can have used it
-    context: dict[str, Any]
-    available: list[Any] | None  # labels in the experiment's order; None: all
+    context: Context
+    available: list[Label] | None  # labels in the experiment's order; None: all
 
 
 class OutcomeAsk(NamedTuple):
@@ -38,7 +47,7 @@ class SteerAsk(NamedTuple):
 
     experiment: str
     kind: str
-    body: dict[str, Any]
+    body: Body
 
 
 class CloseAsk(NamedTuple):
@@ -52,35 +61,35 @@ Ask = DecideAsk | OutcomeAsk | SteerAsk | CloseAsk
 
 def as_decide(
     config: ExperimentConfig,
-    context: Mapping[str, Any] | None,
-    available: Sequence[Any] | None,
+    context: Mapping[str, object] | None,
+    available: Sequence[object] | None,
     event_id: str | None,
     milliseconds: int,
 ) -> DecideAsk:
     """A checked request for a decision."""
-    seen = check_context(config, context or {})
-    offered = None if available is None else check_available(config, available)
+    seen = check_columns(config, context or {})
+    offered = None if available is None else check_offered(config, available)
     if event_id is None:  # in the order of time, so that the index grows at its end
         return DecideAsk(config.name, f"{milliseconds:012x}{secrets.token_hex(10)}", True, seen, offered)
     return DecideAsk(config.name, check_event_id(event_id), False, seen, offered)
 
 
-def as_outcome(fold: Fold, event_id: str, outcome: Any) -> OutcomeAsk:
+def as_outcome(fold: Fold, event_id: str, outcome: object) -> OutcomeAsk:
     """A checked report of an outcome: one that the policy could not learn is refused now."""
     number = check_outcome_in(outcome, *fold.outcome_range, "this experiment's policy")
     return OutcomeAsk(fold.name, check_event_id(event_id), number)
 
 
-def check_event_id(event_id: Any) -> str:
+def check_event_id(event_id: object) -> str:
     """1 to 200 printable characters."""
     if not isinstance(event_id, str) or not 1 <= len(event_id) <= MAX_EVENT_ID or not event_id.isprintable():
         raise OptionError(f"event_id must be 1 to {MAX_EVENT_ID} printable characters, got {event_id!r:.80}")
     return event_id
 
 
-def check_context(config: ExperimentConfig, context: Mapping[str, Any]) -> dict[str, Any]:
+def check_columns(config: ExperimentConfig, context: Mapping[str, object]) -> Context:
     """Every column of the experiment, none besides; numbers finite, categories known."""
-    seen: dict[str, Any] = {}
+    seen: Context = {}
     for column, kind in config.contexts.items():
         try:
             value = context[column]
@@ -102,7 +111,7 @@ def check_context(config: ExperimentConfig, context: Mapping[str, Any]) -> dict[
     return seen
 
 
-def _check_number(column: str, value: Any) -> float:
+def _check_number(column: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ContextError(f"context column {column!r} must be a number, got {value!r:.80}")
     try:
@@ -114,7 +123,7 @@ def _check_number(column: str, value: Any) -> float:
     return number + 0.0  # -0.0 is 0.0
 
 
-def check_available(config: ExperimentConfig, available: Sequence[Any]) -> list[Any] | None:
+def check_offered(config: ExperimentConfig, available: Sequence[object]) -> list[Label] | None:
     """Known labels in the experiment's order; None if it is all of them."""
     chosen = set()
     for label in available:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from headstart.serve.engine.draw import draw_action, draw_uniform, mix_floor
+from headstart.serve.config import Label
+from headstart.serve.engine.draw import draw_action, draw_by_id, mix_floor
 from headstart.serve.engine.fold import Fold
-from headstart.serve.store.events import Body
+from headstart.serve.store.events import Context, DecisionBody
 
 
 class Decider:
@@ -17,14 +16,14 @@ class Decider:
     def __init__(self, fold: Fold) -> None:
         self.fold = fold
         self._version = -1
-        self._kept: dict[tuple[Any, ...] | None, list[float]] = {}
+        self._kept: dict[tuple[Label, ...] | None, list[float]] = {}
 
-    def decide(self, event_id: str, context: dict[str, Any], available: list[Any] | None) -> Body:
+    def decide(self, event_id: str, context: Context, available: list[Label] | None) -> DecisionBody:
         """The body of a `decision` event: what was known, the chances, and the action drawn from them."""
         fold = self.fold
         config = fold.config
         is_holdout = (
-            config.holdout > 0.0 and draw_uniform("hold-out", config.seed, config.name, event_id) < config.holdout
+            config.holdout > 0.0 and draw_by_id("hold-out", config.seed, config.name, event_id) < config.holdout
         )
         if is_holdout:
             offered = self._offered(available)
@@ -33,8 +32,8 @@ class Decider:
                 probabilities[a] = 1.0 / len(offered)
         else:
             probabilities = self._probabilities(context, available)
-        action = draw_action(probabilities, draw_uniform("action", config.seed, config.name, event_id))
-        body: Body = {
+        action = draw_action(probabilities, draw_by_id("action", config.seed, config.name, event_id))
+        body: DecisionBody = {
             "context": context,
             "action": config.actions[action],
             "propensity": probabilities[action],
@@ -51,13 +50,13 @@ class Decider:
         """The vector that the next user would be drawn with, of a policy that looks at no context."""
         return self._probabilities({}, None)
 
-    def _offered(self, available: list[Any] | None) -> list[int]:
+    def _offered(self, available: list[Label] | None) -> list[int]:
         config = self.fold.config
         if available is None:
             return list(range(len(config.actions)))
         return [config.actions.index(label) for label in available]
 
-    def _probabilities(self, context: dict[str, Any], available: list[Any] | None) -> list[float]:
+    def _probabilities(self, context: Context, available: list[Label] | None) -> list[float]:
         fold = self.fold
         policy = fold.policy
         if policy.has_context:
@@ -71,7 +70,7 @@ class Decider:
             kept = self._kept[key] = self._ask(context, available)
         return kept
 
-    def _ask(self, context: dict[str, Any], available: list[Any] | None) -> list[float]:
+    def _ask(self, context: Context, available: list[Label] | None) -> list[float]:
         config = self.fold.config
         offered = self._offered(available)
         mask = None

@@ -12,7 +12,7 @@ from hashlib import blake2b
 _TO_UNIT = 2.0**-53
 
 
-def draw_uniform(purpose: str, seed: int, experiment: str, event_id: str) -> float:
+def draw_by_id(purpose: str, seed: int, experiment: str, event_id: str) -> float:
     """A number in [0, 1) with 53 random bits that anyone can compute again.
 
     `purpose` tells apart the draws of one event: whether it is held out, and its action.

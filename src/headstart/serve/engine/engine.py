@@ -10,22 +10,37 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Self
+from typing import Self, TypedDict, TypeVar
 
 from headstart.errors import HeadstartError, OptionError
 from headstart.serve.config import ServiceConfig
-from headstart.serve.engine.asks import Ask, CloseAsk, DecideAsk, SteerAsk, as_decide, as_outcome
-from headstart.serve.engine.export import export_rows
+from headstart.serve.engine.answers import Answer
+from headstart.serve.engine.asks import Ask, CloseAsk, DecideAsk, SteerAsk, User, as_decide, as_outcome
+from headstart.serve.engine.export import DecisionRow, export_rows
 from headstart.serve.engine.fold import Fold
 from headstart.serve.engine.history import Seen, read_history
 from headstart.serve.engine.ledger import Ledger
 from headstart.serve.engine.opening import open_store
-from headstart.serve.engine.state import describe
+from headstart.serve.engine.state import State, describe
 from headstart.serve.engine.writer import Ticket, Writer
 from headstart.serve.errors import StoreUnavailable, UnknownExperiment
 from headstart.serve.store import events as kinds
-from headstart.serve.store.events import Decision, Event, Receipt
+from headstart.serve.store.events import Body, Decision, Event, Receipt
 from headstart.serve.store.store import PAGE, Store
+
+Kind = TypeVar("Kind", Decision, Receipt, int)
+
+
+class Health(TypedDict):
+    """Whether the engine can write, and how far it has come."""
+
+    is_writable: bool
+    error: str | None
+    broken: dict[str, str]  # experiments whose fold failed, and why
+    waiting: int  # requests before the writer
+    position: int
+    lag: int  # events that this process has not folded
+    is_folder: bool
 
 
 class Engine:
@@ -60,57 +75,51 @@ class Engine:
     def decide(
         self,
         experiment: str,
-        context: Mapping[str, Any] | None = None,
-        available: Sequence[Any] | None = None,
+        context: Mapping[str, object] | None = None,
+        available: Sequence[object] | None = None,
         event_id: str | None = None,
     ) -> Decision:
         """Decide for one user; durable when it returns. The same event id gets the same decision."""
-        return self._ask(self._as_decide(experiment, context, available, event_id))
+        return self._ask(Decision, self._as_decide(experiment, context, available, event_id))
 
     def outcome(self, experiment: str, event_id: str, outcome: float) -> Receipt:
         """Record what came of a decision; durable when it returns. Repeating it is safe."""
-        return self._ask(as_outcome(self._fold(experiment), event_id, outcome))
+        return self._ask(Receipt, as_outcome(self._fold(experiment), event_id, outcome))
 
     async def decide_async(
         self,
         experiment: str,
-        context: Mapping[str, Any] | None = None,
-        available: Sequence[Any] | None = None,
+        context: Mapping[str, object] | None = None,
+        available: Sequence[object] | None = None,
         event_id: str | None = None,
     ) -> Decision:
         """`decide` for an event loop."""
-        return await self._ask_async(self._as_decide(experiment, context, available, event_id))
+        return await self._ask_async(Decision, self._as_decide(experiment, context, available, event_id))
 
     async def outcome_async(self, experiment: str, event_id: str, outcome: float) -> Receipt:
         """`outcome` for an event loop."""
-        return await self._ask_async(as_outcome(self._fold(experiment), event_id, outcome))
+        return await self._ask_async(Receipt, as_outcome(self._fold(experiment), event_id, outcome))
 
-    def decide_many(self, experiment: str, users: Sequence[Mapping[str, Any]]) -> list[Decision | HeadstartError]:
-        """Decide for many users in one commit; a user has context, available and event_id, all optional.
+    def decide_many(self, experiment: str, users: Sequence[User]) -> list[Decision | HeadstartError]:
+        """Decide for many users in one commit.
 
         An answer that is an error stands for its own user: the others are decided.
         """
-        asks = self._as_decides(experiment, users)
-        return _merge(asks, self._submit(_good(asks)).wait())
+        return self._ask_many(Decision, self._as_decides(experiment, users))
 
-    async def decide_many_async(
-        self, experiment: str, users: Sequence[Mapping[str, Any]]
-    ) -> list[Decision | HeadstartError]:
+    async def decide_many_async(self, experiment: str, users: Sequence[User]) -> list[Decision | HeadstartError]:
         """`decide_many` for an event loop."""
-        asks = self._as_decides(experiment, users)
-        return _merge(asks, await self._submit_async(_good(asks)))
+        return await self._ask_many_async(Decision, self._as_decides(experiment, users))
 
     def outcome_many(self, experiment: str, outcomes: Sequence[tuple[str, float]]) -> list[Receipt | HeadstartError]:
         """Record many outcomes, (event id, outcome) each, in one commit; an error stands for its own outcome."""
-        asks = self._as_outcomes(experiment, outcomes)
-        return _merge(asks, self._submit(_good(asks)).wait())
+        return self._ask_many(Receipt, self._as_outcomes(experiment, outcomes))
 
     async def outcome_many_async(
         self, experiment: str, outcomes: Sequence[tuple[str, float]]
     ) -> list[Receipt | HeadstartError]:
         """`outcome_many` for an event loop."""
-        asks = self._as_outcomes(experiment, outcomes)
-        return _merge(asks, await self._submit_async(_good(asks)))
+        return await self._ask_many_async(Receipt, self._as_outcomes(experiment, outcomes))
 
     # -- what people decide about an experiment
 
@@ -137,18 +146,17 @@ class Engine:
         """Learn the decisions whose outcome window is over by now; how many. A running engine does it by itself."""
         closed = 0
         for name, fold in self._ledger.folds.items():
-            while fold.learns_at_close and (n := self._ask(CloseAsk(name))):
+            while fold.learns_at_close and (n := self._ask(int, CloseAsk(name))):
                 closed += n
         return closed
 
     # -- looking
 
-    def state(self, experiment: str) -> dict[str, Any]:
+    def state(self, experiment: str) -> State:
         """What the policy believes and what has happened, for people and pages."""
         fold = self._fold(experiment)
         with self._ledger.lock:
-            told = describe(fold, self._ledger.deciders[experiment])
-            return {**told, "duplicates": self._ledger.duplicates[experiment]}
+            return describe(fold, self._ledger.deciders[experiment], self._ledger.duplicates[experiment])
 
     def fingerprint(self, experiment: str) -> bytes:
         """The folded state as bytes: the same for the same events, in every process."""
@@ -170,7 +178,7 @@ class Engine:
         """Decisions and outcomes as they came to count, after a sequence number: for reports, which sum them."""
         return read_history(self._ledger.reader, self._fold(experiment), after)
 
-    def export(self, experiment: str, after: int = 0) -> Iterator[dict[str, Any]]:
+    def export(self, experiment: str, after: int = 0) -> Iterator[DecisionRow]:
         """Decisions joined to their outcomes, as rows of the next log."""
         return export_rows(self._ledger.reader, self._fold(experiment), after)
 
@@ -178,7 +186,7 @@ class Engine:
         """Have each commit's seconds and number of events told, in the writer's thread."""
         self._ledger.on_commit = told
 
-    def health(self) -> dict[str, Any]:
+    def health(self) -> Health:
         """Whether writing works, how many wait for it, and how far this process is behind the store."""
         try:
             newest = self._ledger.store.query("SELECT max(sequence) FROM events")[0][0] or 0
@@ -224,14 +232,14 @@ class Engine:
     def _as_decide(
         self,
         experiment: str,
-        context: Mapping[str, Any] | None = None,
-        available: Sequence[Any] | None = None,
+        context: Mapping[str, object] | None = None,
+        available: Sequence[object] | None = None,
         event_id: str | None = None,
     ) -> DecideAsk:
         config = self._fold(experiment).config
         return as_decide(config, context, available, event_id, self._ledger.now() // 1000)
 
-    def _as_decides(self, experiment: str, users: Sequence[Mapping[str, Any]]) -> list[Ask | HeadstartError]:
+    def _as_decides(self, experiment: str, users: Sequence[User]) -> list[Ask | HeadstartError]:
         self._fold(experiment)
         return [_attempt(partial(self._as_decide, experiment, **user)) for user in users]
 
@@ -242,21 +250,28 @@ class Engine:
     def _submit(self, asks: Sequence[Ask]) -> Ticket:
         return self._writer.submit(Ticket(asks))
 
-    def _submit_async(self, asks: Sequence[Ask]) -> Awaitable[list[Any]]:
+    def _submit_async(self, asks: Sequence[Ask]) -> Awaitable[list[Answer]]:
         ticket = self._writer.submit(Ticket(asks, asyncio.get_running_loop()))
         assert ticket.future is not None
         return ticket.future
 
-    def _ask(self, ask: Ask) -> Any:
-        return _only(self._submit([ask]).wait())
+    def _ask(self, kind: type[Kind], ask: Ask) -> Kind:
+        return _only(kind, self._submit([ask]).wait())
 
-    async def _ask_async(self, ask: Ask) -> Any:
-        return _only(await self._submit_async([ask]))
+    async def _ask_async(self, kind: type[Kind], ask: Ask) -> Kind:
+        return _only(kind, await self._submit_async([ask]))
 
-    def _steer(self, experiment: str, kind: str, body: dict[str, Any]) -> int:
+    def _ask_many(self, kind: type[Kind], asks: Sequence[Ask | HeadstartError]) -> list[Kind | HeadstartError]:
+        return _merge(kind, asks, self._submit(_good(asks)).wait())
+
+    async def _ask_many_async(
+        self, kind: type[Kind], asks: Sequence[Ask | HeadstartError]
+    ) -> list[Kind | HeadstartError]:
+        return _merge(kind, asks, await self._submit_async(_good(asks)))
+
+    def _steer(self, experiment: str, kind: str, body: Body) -> int:
         self._fold(experiment)
-        sequence: int = self._ask(SteerAsk(experiment, kind, body))
-        return sequence
+        return self._ask(int, SteerAsk(experiment, kind, body))
 
 
 def _attempt(make: Callable[[], Ask]) -> Ask | HeadstartError:
@@ -270,14 +285,22 @@ def _good(asks: Sequence[Ask | HeadstartError]) -> list[Ask]:
     return [ask for ask in asks if not isinstance(ask, HeadstartError)]
 
 
-def _merge(asks: Sequence[Ask | HeadstartError], answers: Sequence[Any]) -> list[Any]:
+def _merge(
+    kind: type[Kind], asks: Sequence[Ask | HeadstartError], answers: Sequence[Answer]
+) -> list[Kind | HeadstartError]:
     """The answers, with the errors of what was never asked in their places."""
     rest = iter(answers)
-    return [ask if isinstance(ask, HeadstartError) else next(rest) for ask in asks]
+    return [ask if isinstance(ask, HeadstartError) else _checked(kind, next(rest)) for ask in asks]
 
 
-def _only(answers: Sequence[Any]) -> Any:
-    answer = answers[0]
+def _only(kind: type[Kind], answers: Sequence[Answer]) -> Kind:
+    answer = _checked(kind, answers[0])
     if isinstance(answer, HeadstartError):
         raise answer
+    return answer
+
+
+def _checked(kind: type[Kind], answer: Answer) -> Kind | HeadstartError:
+    """Each kind of ask has its kind of answer."""
+    assert isinstance(answer, kind | HeadstartError)
     return answer

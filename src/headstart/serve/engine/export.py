@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TypedDict
 
-from headstart.serve.config import ExperimentConfig
+from headstart.serve.config import ExperimentConfig, Label
 from headstart.serve.engine.fold import Fold
 from headstart.serve.engine.past_actions import as_present
 from headstart.serve.engine.sources import Source
 from headstart.serve.errors import UnknownExperiment
-from headstart.serve.store.events import read_body
+from headstart.serve.store.events import Context, decision_body, read_body
 from headstart.serve.store.store import READ_NAMES, Reader, Store
 
 
-def export_rows(reader: Reader, fold: Fold, after: int = 0) -> Iterator[dict[str, Any]]:
+class DecisionRow(TypedDict):
+    """One decision and what came of it."""
+
+    sequence: int
+    event_id: str
+    time: float  # seconds since 1970
+    context: Context
+    available: list[Label] | None  # None: all
+    action: Label
+    propensity: float
+    probabilities: list[float]  # in the order of the present actions
+    version: int
+    is_holdout: bool
+    outcome: float | None
+
+
+def export_rows(reader: Reader, fold: Fold, after: int = 0) -> Iterator[DecisionRow]:
     """Decisions joined to their outcomes; an outcome is None while it is not known.
 
     With a default outcome it is None until the window closes, also where an outcome has come: rows whose outcome is
@@ -24,7 +40,7 @@ def export_rows(reader: Reader, fold: Fold, after: int = 0) -> Iterator[dict[str
     default, closed_through = fold.config.default_outcome, fold.closed_through
     at_close = fold.learns_at_close
     for sequence, event_id, time, decision, outcome, _ in reader.joined(fold.name, after):
-        body = read_body(decision)
+        body = decision_body(read_body(decision))
         probabilities = as_present(fold, body)
         if probabilities is None:
             continue

@@ -28,7 +28,7 @@ from headstart.serve.engine.sources import Source
 from headstart.serve.engine.tally import Tally
 from headstart.serve.errors import StoreCorrupt
 from headstart.serve.store import events as kinds
-from headstart.serve.store.events import Event, Learnt
+from headstart.serve.store.events import Body, Event, Learnt
 
 FORMAT = 1  # of snapshots: one of another format is not read, the events are folded instead
 
@@ -49,7 +49,7 @@ class Fold:
         self.position = 0  # the last event folded
         self.version = 0  # the last event that changed what the policy would do
         self.frozen_at: int | None = None
-        self.log: dict[str, Any] | None = None  # the warm start in force: hash, rows, counts, means
+        self.log: Body | None = None  # the warm start in force: hash, rows, counts, means
         self.closed_through = 0  # decisions up to here have been learnt (with a default outcome)
         self.counts_after: list[list[int]] = []  # stretches (after, through] of earlier events that still count
         self.began = 0  # and everything after this one

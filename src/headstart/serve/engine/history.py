@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from headstart.serve.config import Label
 from headstart.serve.engine.fold import Fold
 from headstart.serve.engine.past_actions import as_present
 from headstart.serve.store import events as kinds
-from headstart.serve.store.events import Body, Learnt
+from headstart.serve.store.events import DecisionBody, decision_body
 from headstart.serve.store.store import Reader
 
 
@@ -17,7 +18,7 @@ class Seen(NamedTuple):
 
     sequence: int
     time: float  # seconds since 1970, of the decision
-    action: Any  # its label
+    action: Label
     propensity: float
     probabilities: list[float]
     is_holdout: bool
@@ -32,16 +33,16 @@ def read_history(reader: Reader, fold: Fold, after: int) -> Iterator[Seen]:
     """
     for event in reader.events(after, fold.name):
         if event.kind == kinds.DECISION:
-            yield from _seen(fold, event.sequence, event.time, event.body, None)
+            yield from _seen(fold, event.sequence, event.time, decision_body(event.body), None)
         elif event.kind == kinds.OUTCOME and not fold.learns_at_close and event.decision is not None:
             yield from _seen(fold, event.sequence, event.decided, event.decision, event.body["outcome"])
         elif event.kind == kinds.WINDOW_CLOSED:
-            rows: Iterator[Learnt] = reader.learnt(fold.name, event.sequence - 1, event.sequence, at_close=True)
+            rows = reader.learnt(fold.name, event.sequence - 1, event.sequence, at_close=True)
             for row in rows:
                 yield from _seen(fold, row.sequence, row.decided, row.body, row.outcome)
 
 
-def _seen(fold: Fold, sequence: int, time: int, body: Body, outcome: float | None) -> Iterator[Seen]:
+def _seen(fold: Fold, sequence: int, time: int, body: DecisionBody, outcome: float | None) -> Iterator[Seen]:
     probabilities = as_present(fold, body)
     if probabilities is not None:
         is_holdout = body.get("is_holdout", False)

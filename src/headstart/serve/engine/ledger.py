@@ -9,10 +9,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
 
 from headstart.errors import HeadstartError
 from headstart.serve.config import ServiceConfig
+from headstart.serve.engine.answers import Answer
 from headstart.serve.engine.asks import Ask, CloseAsk
 from headstart.serve.engine.decision import Decider
 from headstart.serve.engine.fold import Fold
@@ -62,7 +62,7 @@ class Ledger:
         self._saved[name] = load_fold(fold, self.reader, self.store.query)
         return fold
 
-    def run_group(self, asks: list[Ask]) -> list[Any]:
+    def run_group(self, asks: list[Ask]) -> list[Answer]:
         """One turn of writing; the answers when it is durable and folded."""
         started = time.perf_counter()
         try:

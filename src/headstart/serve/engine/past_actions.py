@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from headstart.serve.engine.fold import Fold
-from headstart.serve.store.events import Body
+from headstart.serve.store.events import DecisionBody
 
 
-def as_present(fold: Fold, body: Body) -> list[float] | None:
+def as_present(fold: Fold, body: DecisionBody) -> list[float] | None:
     """A decision's probabilities, (K,), in the order of the present actions, 0 for one that was not there.
 
     None if the action that was drawn is no longer there.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Mapping
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +11,9 @@ import numpy as np
 
 from headstart.errors import LogError
 from headstart.logs.log import Log
+from headstart.logs.tables import read_log
 from headstart.serve.config import ExperimentConfig
+from headstart.serve.store.events import Body
 
 _CHUNK = 1 << 20
 
@@ -23,7 +24,7 @@ class Source(NamedTuple):
     log: Log  # actions in the experiment's order; its context columns first, then what one only adjusts for
     hash: str
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Body:
         """What the `warm_start` event says of it."""
         counts = np.bincount(self.log.actions, minlength=self.log.n_actions)
         sums = np.bincount(self.log.actions, self.log.outcomes, self.log.n_actions)
@@ -45,7 +46,7 @@ def read_source(config: ExperimentConfig) -> Source | None:
         return Source(_align(config.log, config), _hash_log(config.log))
     if "path" not in config.log:
         raise LogError(f"experiment {config.name!r} began with a log in memory: hand it over again to go on")
-    return Source(_align(_read_log(config, dict(config.log)), config), hash_files(config.log["path"]))
+    return Source(_align(_read_log(config, dict(config.log)), config), hash_files(str(config.log["path"])))
 
 
 def hash_files(path: str) -> str:
@@ -74,17 +75,14 @@ def _hash_log(log: Log) -> str:
     return digest.hexdigest()
 
 
-def _read_log(config: ExperimentConfig, options: dict[str, Any]) -> Log:
-    from headstart.logs.tables import read_log  # type: ignore[attr-defined, unused-ignore]
-
+def _read_log(config: ExperimentConfig, options: dict[str, Any]) -> Log:  # options of read_log, which checks them
     at = f"experiments.{config.name}.log"
     path, is_estimated = options.pop("path"), options.pop("estimate_propensities", False)
     options.setdefault("contexts", list(config.contexts) or None)
     try:
-        found: Any = read_log(path, **options)
+        log = read_log(path, **options)
     except TypeError as error:
         raise LogError(f"{at}: {error}") from None
-    log: Log = found if isinstance(found, Log) else found.to_log()
     if is_estimated and not log.has_propensities:
         from headstart.estimates.propensity import estimate_propensities
 
@@ -95,7 +93,7 @@ def _read_log(config: ExperimentConfig, options: dict[str, Any]) -> Log:
 def _align(log: Log, config: ExperimentConfig) -> Log:
     """The same rows with the experiment's actions and encoded columns, in its order."""
     labels = [log.action_names[a] for a in log.actions.tolist()]
-    known: Mapping[str, Any] = {str(label): label for label in config.actions}
+    known = {str(label): label for label in config.actions}
     strange = sorted({str(label) for label in labels} - set(known))
     if strange:
         raise LogError(f"experiments.{config.name}.log has the action {strange[0]!r}, which the experiment has not")

@@ -3,18 +3,73 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TypedDict
 
+from headstart.serve.config import Label
 from headstart.serve.engine.decision import Decider
 from headstart.serve.engine.fold import Fold
+from headstart.serve.engine.tally import OnlineMean
+from headstart.serve.store.events import Body
 
 
-def describe(fold: Fold, decider: Decider) -> dict[str, Any]:
+class Believed(TypedDict):
+    """What the policy believes of an action, in its own terms."""
+
+    counts: float | None
+    means: float | None
+    lower: float | None
+    upper: float | None
+
+
+class ActionState(TypedDict):
+    """An action: shown, learnt, believed."""
+
+    action: Label
+    shown: int
+    online: OnlineMean
+    virtual_plays: int
+    policy: Believed
+    log_mean: float | None
+    log_rows: int
+    chance: float | None  # None: it depends on the context
+
+
+class Conflict(TypedDict):
+    """Where users contradicted the log."""
+
+    action: Label
+    reason: str
+
+
+class State(TypedDict):
+    """An experiment at one moment."""
+
+    experiment: str
+    version: int
+    position: int
+    is_frozen: bool
+    log: Body | None  # the warm start in force: hash, rows, counts, means
+    decisions: int
+    held_out: int
+    outcomes: int
+    learnt: int
+    defaults: int
+    waiting: int
+    late: int
+    dangling: int
+    conflicting: int
+    set_aside: int
+    conflicts: list[Conflict]
+    actions: list[ActionState]
+    duplicates: int
+
+
+def describe(fold: Fold, decider: Decider, duplicates: int) -> State:
     """Counts, and per action: times shown, outcomes, the policy's readings, virtual plays and the chance now."""
     tally, policy = fold.tally, fold.policy
     virtual, readings = policy.virtual_plays(), policy.readings()
     chances = None if policy.has_context else decider.chances()
-    actions = []
+    actions: list[ActionState] = []
     for a, label in enumerate(fold.config.actions):
         believed = {name: _number(values[a]) for name, values in readings.items()}
         actions.append(
@@ -23,7 +78,12 @@ def describe(fold: Fold, decider: Decider) -> dict[str, Any]:
                 "shown": tally.shown.get(str(label), 0),
                 "online": tally.mean(str(label)),
                 "virtual_plays": 0 if virtual is None else virtual[a],
-                "policy": {name: believed.get(name) for name in ("counts", "means", "lower", "upper")},
+                "policy": {
+                    "counts": believed.get("counts"),
+                    "means": believed.get("means"),
+                    "lower": believed.get("lower"),
+                    "upper": believed.get("upper"),
+                },
                 "log_mean": None if fold.log is None else fold.log["means"][a],
                 "log_rows": 0 if fold.log is None else fold.log["counts"][a],
                 "chance": None if chances is None else chances[a],
@@ -45,8 +105,11 @@ def describe(fold: Fold, decider: Decider) -> dict[str, Any]:
         "dangling": tally.dangling,
         "conflicting": tally.conflicting,
         "set_aside": fold.set_aside,
-        "conflicts": [{**each, "action": fold.config.actions[each["action"]]} for each in policy.conflicts()],
+        "conflicts": [
+            {"action": fold.config.actions[each["action"]], "reason": each["reason"]} for each in policy.conflicts()
+        ],
         "actions": actions,
+        "duplicates": duplicates,
     }
 
 

@@ -4,9 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Self
+from typing import Self, TypedDict
+
+from headstart.serve.store.events import Body
 
 _Z = 1.959963984540054
+
+
+class OnlineMean(TypedDict):
+    """The plain mean of an action's outcomes, with its 95 % interval."""
+
+    n: int
+    mean: float | None
+    low: float | None
+    high: float | None
 
 
 @dataclass
@@ -41,7 +52,7 @@ class Tally:
         sums[1] += outcome
         sums[2] += outcome * outcome
 
-    def mean(self, action: str) -> dict[str, Any]:
+    def mean(self, action: str) -> OnlineMean:
         """The plain mean of the outcomes learnt, with its 95 % interval (normal); None where there is none."""
         n, total, squares = self.sums.get(action, (0, 0.0, 0.0))
         if n == 0:
@@ -52,11 +63,11 @@ class Tally:
         reach = _Z * math.sqrt(max(squares / n - mean * mean, 0.0) / (n - 1))
         return {"n": int(n), "mean": mean, "low": mean - reach, "high": mean + reach}
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """For snapshots."""
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, saved: dict[str, Any]) -> Self:
+    def from_dict(cls, saved: Body) -> Self:
         """From a snapshot."""
         return cls(**{each.name: saved[each.name] for each in fields(cls)})

@@ -7,17 +7,18 @@ Then everything else, in the order it came. Nothing here changes a fold: that is
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TypeVar
 
 from headstart.errors import HeadstartError
+from headstart.serve.engine.answers import Answer
 from headstart.serve.engine.asks import Ask, CloseAsk, DecideAsk, OutcomeAsk, SteerAsk
 from headstart.serve.engine.decision import Decider
 from headstart.serve.errors import ConflictError, PolicyFailed, StoreUnavailable
 from headstart.serve.store import events as kinds
-from headstart.serve.store.events import Body, Event, Receipt, as_decision
+from headstart.serve.store.events import Body, Event, Receipt, as_decision, decision_body
 from headstart.serve.store.store import PAGE, READ_DUE, Found, Known, Transaction
 
-Answer = Any  # a Decision, a Receipt, a number, or the HeadstartError that the caller gets
+AnAsk = TypeVar("AnAsk", bound=Ask)
 
 
 class Turn:
@@ -40,7 +41,7 @@ class Turn:
                 if isinstance(ask, OutcomeAsk) or (isinstance(ask, DecideAsk) and not ask.is_new)
             }
         )
-        answers: list[Answer] = [None] * len(asks)
+        answers: list[Answer] = [0] * len(asks)
         later = []
         for i, ask in enumerate(asks):
             if isinstance(ask, DecideAsk):
@@ -64,7 +65,7 @@ class Turn:
             raise StoreUnavailable(f"experiment {experiment!r} cannot be folded: {self._broken[experiment]}")
         return self._deciders[experiment]
 
-    def _answer(self, method: Callable[[Any], Answer], ask: Ask) -> Answer:
+    def _answer(self, method: Callable[[AnAsk], Answer], ask: AnAsk) -> Answer:
         try:
             return method(ask)
         except HeadstartError as error:
@@ -82,7 +83,9 @@ class Turn:
         sequence = self._transaction.head.sequence + len(self.events) + 1
         event = Event(sequence, experiment, kind, event_id, self._now, None, body)
         if decision is not None:
-            event = event._replace(about=decision.sequence, decision=decision.body, decided=decision.time)
+            event = event._replace(
+                about=decision.sequence, decision=decision_body(decision.body), decided=decision.time
+            )
         self.events.append(event)
         if event_id is not None:
             self._found.setdefault((experiment, event_id), {})[kind] = Known(sequence, self._now, body)
@@ -98,7 +101,9 @@ class Turn:
                         f"event_id {ask.event_id!r} belongs to a decision for another context or other available "
                         "actions: use a new one for a new decision"
                     )
-                return as_decision(ask.event_id, earlier.body, decider.fold.actions_at(earlier.body["version"]))
+                return as_decision(
+                    ask.event_id, decision_body(earlier.body), decider.fold.actions_at(earlier.body["version"])
+                )
         try:
             body = decider.decide(ask.event_id, ask.context, ask.available)
         except HeadstartError:

@@ -12,11 +12,10 @@ are checked against the chances they logged.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from headstart.errors import HeadstartError
 from headstart.serve.engine.decision import Decider
-from headstart.serve.engine.draw import draw_action, draw_uniform
+from headstart.serve.engine.draw import draw_action, draw_by_id
 from headstart.serve.engine.fold import Fold
 from headstart.serve.engine.opening import Sources
 from headstart.serve.store import events as kinds
@@ -28,7 +27,7 @@ _OUTCOMES = (kinds.OUTCOME, kinds.LATE, kinds.DANGLING, kinds.CONFLICTING)
 
 
 @dataclass
-class Verdict:
+class Verification:
     """What was looked at and what was wrong with it."""
 
     events: int = 0
@@ -51,42 +50,42 @@ class Verdict:
             self.faults.append(fault)
 
 
-def verify_store(store: Store, sources: Sources | None = None) -> Verdict:
+def verify_store(store: Store, sources: Sources | None = None) -> Verification:
     """Refold every experiment from its first event. `sources` holds logs that are in memory only."""
-    verdict, reader = Verdict(), Reader(store.query)
-    _check_order(reader, verdict)
+    verification, reader = Verification(), Reader(store.query)
+    _check_order(reader, verification)
     for (name,) in store.query(READ_NAMES):
-        _Walk(store, reader, name, sources or Sources(), verdict).run()
-    return verdict
+        _Walk(store, reader, name, sources or Sources(), verification).run()
+    return verification
 
 
-def _check_order(reader: Reader, verdict: Verdict) -> None:
+def _check_order(reader: Reader, verification: Verification) -> None:
     last, time = 0, 0
     for event in reader.events(0):
-        verdict.events += 1
+        verification.events += 1
         if event.sequence != last + 1:
-            verdict.add(f"event {last + 1} is missing: {event.sequence} follows {last}")
+            verification.add(f"event {last + 1} is missing: {event.sequence} follows {last}")
         if event.time < time:
-            verdict.add(f"event {event.sequence} has a time before that of the event before it")
+            verification.add(f"event {event.sequence} has a time before that of the event before it")
         last, time = event.sequence, event.time
 
 
 class _Walk:
     """One experiment, event by event."""
 
-    def __init__(self, store: Store, reader: Reader, name: str, sources: Sources, verdict: Verdict) -> None:
-        self._name, self._reader, self._verdict, self._sources = name, reader, verdict, sources
+    def __init__(self, store: Store, reader: Reader, name: str, sources: Sources, verification: Verification) -> None:
+        self._name, self._reader, self._verification, self._sources = name, reader, verification, sources
         self._fold = Fold(name, reader.learnt, sources.find)
         self._decider = Decider(self._fold)
         self._is_known = False  # whether the policy of the present configuration can be built
         self._decided: dict[str, tuple[int, int]] = {}  # sequence and time of each decision
         self._reported: dict[tuple[str, str], float] = {}  # by event id and kind
-        self._snapshots = dict(store.query(READ_SNAPSHOTS, (name,)))
+        self._snapshots: dict[int, str] = dict(store.query(READ_SNAPSHOTS, (name,)))
         steering = [e for kind in kinds.BUILDS for e in reader.all_of(name, kind)]
         self._builds = sorted(event.sequence for event in steering)
 
     def run(self) -> None:
-        fold, verdict = self._fold, self._verdict
+        fold, verification = self._fold, self._verification
         for event in self._reader.events(0, self._name):
             if event.kind == kinds.DECISION:
                 self._check_decision(event)
@@ -95,16 +94,16 @@ class _Walk:
             try:
                 fold.apply(event)
             except HeadstartError as error:
-                verdict.add(f"event {event.sequence} cannot be folded: {error}")
+                verification.add(f"event {event.sequence} cannot be folded: {error}")
                 return
             if event.kind in kinds.BUILDS:
                 self._find_log(event)
             if event.sequence in self._snapshots:
                 self._check_snapshot(event.sequence)
         for sequence in self._snapshots:
-            verdict.add(f"the snapshot of {self._name!r} at {sequence} belongs to no event of it")
+            verification.add(f"the snapshot of {self._name!r} at {sequence} belongs to no event of it")
         if self._is_known:
-            verdict.fingerprints[self._name] = fold.fingerprint()
+            verification.fingerprints[self._name] = fold.fingerprint()
 
     def _find_log(self, event: Event) -> None:
         """A log that is no longer there: learning waits for the next configuration."""
@@ -119,60 +118,60 @@ class _Walk:
                 self._is_known = False
 
     def _check_decision(self, event: Event) -> None:
-        body, verdict = event.body, self._verdict
-        verdict.decisions += 1
+        body, verification = event.body, self._verification
+        verification.decisions += 1
         at = f"decision {event.sequence} ({event.event_id!r})"
         if not self._fold.declared or event.event_id is None:
-            verdict.add(f"{at} comes before any configuration, or has no event id")
+            verification.add(f"{at} comes before any configuration, or has no event id")
             return
         config = self._fold.config
         if event.event_id in self._decided:
-            verdict.add(f"{at} is the second one of its event id")
+            verification.add(f"{at} is the second one of its event id")
         self._decided[event.event_id] = event.sequence, event.time
         chances = body["probabilities"]
-        action = draw_action(chances, draw_uniform("action", config.seed, self._name, event.event_id))
+        action = draw_action(chances, draw_by_id("action", config.seed, self._name, event.event_id))
         if config.actions[action] != body["action"] or chances[action] != body["propensity"]:
-            verdict.add(f"{at} was not drawn from the probabilities that it logged")
+            verification.add(f"{at} was not drawn from the probabilities that it logged")
         if abs(sum(chances) - 1.0) > 1e-9:
-            verdict.add(f"{at} has probabilities that sum to {sum(chances)}")
+            verification.add(f"{at} has probabilities that sum to {sum(chances)}")
         if body["version"] != self._fold.version:
             if self._is_known:
-                verdict.add(f"{at} has version {body['version']}, the state before it has {self._fold.version}")
+                verification.add(f"{at} has version {body['version']}, the state before it has {self._fold.version}")
         elif self._is_known:
             again = self._decider.decide(event.event_id, body["context"], body.get("available"))
-            verdict.decided_again += 1
+            verification.decided_again += 1
             if again != body:
-                verdict.add(f"{at} is not what the state at version {body['version']} decides")
+                verification.add(f"{at} is not what the state at version {body['version']} decides")
 
     def _check_outcome(self, event: Event) -> None:
-        event_id, verdict = event.event_id or "", self._verdict
-        verdict.outcomes += 1
+        event_id, verification = event.event_id or "", self._verification
+        verification.outcomes += 1
         decision, config = self._decided.get(event_id), self._fold.config
         at = f"{event.kind} outcome {event.sequence} ({event_id!r})"
         if (event.about is None) != (event.kind == kinds.DANGLING or decision is None):
-            verdict.add(f"{at} points to decision {event.about}")
+            verification.add(f"{at} points to decision {event.about}")
         if event.kind == kinds.DANGLING:
             if decision is not None:
-                verdict.add(f"{at} has a decision before it, {decision[0]}")
+                verification.add(f"{at} has a decision before it, {decision[0]}")
         elif event.kind == kinds.CONFLICTING:
             # It contradicts the first outcome, or where that is missing, the late or dangling one.
             known = [self._reported.get((event_id, kind)) for kind in (kinds.OUTCOME, kinds.LATE, kinds.DANGLING)]
             if next((value for value in known if value is not None), None) in (None, event.body["outcome"]):
-                verdict.add(f"{at} contradicts no other outcome")
+                verification.add(f"{at} contradicts no other outcome")
         elif decision is None or event.about != decision[0]:
-            verdict.add(f"{at} has no decision before it")
+            verification.add(f"{at} has no decision before it")
         else:
             limit = None if config.outcome_window is None else decision[1] + config.window_length
             if (event.kind == kinds.LATE) != (limit is not None and event.time > limit):
-                verdict.add(f"{at} came {(event.time - decision[1]) / 1e6} s after its decision")
+                verification.add(f"{at} came {(event.time - decision[1]) / 1e6} s after its decision")
         if (event_id, event.kind) in self._reported:
-            verdict.add(f"{at} is the second one of its event id")
+            verification.add(f"{at} is the second one of its event id")
         self._reported[event_id, event.kind] = event.body["outcome"]
 
     def _check_snapshot(self, sequence: int) -> None:
         saved = self._snapshots.pop(sequence)
         if self._is_known:
-            self._verdict.snapshots += 1
-            present: Any = self._fold.save()
+            self._verification.snapshots += 1
+            present = self._fold.save()
             if present is None or present.decode() != saved:
-                self._verdict.add(f"the snapshot of {self._name!r} at {sequence} is not the fold of its events")
+                self._verification.add(f"the snapshot of {self._name!r} at {sequence} is not the fold of its events")

@@ -10,9 +10,9 @@ import asyncio
 import queue
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from headstart.errors import HeadstartError
+from headstart.serve.engine.answers import Answer
 from headstart.serve.engine.asks import Ask
 from headstart.serve.errors import StoreUnavailable
 
@@ -20,7 +20,7 @@ MAX_GROUP = 1024  # asks in one transaction
 MAX_WAITING = 20_000  # tickets in the queue; beyond it, callers are turned away at once
 _TICK_SECONDS = 0.2  # how long the thread waits for asks before it looks after other things
 
-RunGroup = Callable[[list[Ask]], list[Any]]
+RunGroup = Callable[[list[Ask]], list[Answer]]
 
 
 class Ticket:
@@ -30,13 +30,13 @@ class Ticket:
 
     def __init__(self, asks: Sequence[Ask], loop: asyncio.AbstractEventLoop | None = None) -> None:
         self.asks = asks
-        self.answers: list[Any] = []
+        self.answers: list[Answer] = []
         self.error: Exception | None = None
         self.loop = loop
-        self.future: asyncio.Future[list[Any]] | None = None if loop is None else loop.create_future()
+        self.future: asyncio.Future[list[Answer]] | None = None if loop is None else loop.create_future()
         self.is_done = None if loop is not None else threading.Event()
 
-    def wait(self) -> list[Any]:
+    def wait(self) -> list[Answer]:
         """The answers, when they are durable."""
         assert self.is_done is not None
         self.is_done.wait()

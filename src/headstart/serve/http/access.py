@@ -42,10 +42,12 @@ def draw_key(name: str, scopes: tuple[str, ...]) -> tuple[str, Key]:
     return f"hs_{name}_{secret}", Key(name, _digest(secret), frozenset(scopes))
 
 
-def read_keys(section: Mapping[str, Mapping[str, object]]) -> dict[str, Key]:
+def read_keys(section: Mapping[str, object]) -> dict[str, Key]:
     """The configuration's [keys]: name = {sha256 = "...", scopes = [...]}."""
     keys = {}
     for name, entry in section.items():
+        if not isinstance(entry, Mapping):
+            raise OptionError(f"keys.{name} must be a table, got {entry!r}")
         unknown = set(entry) - {"sha256", "scopes"}
         if unknown:
             raise OptionError(f"keys.{name} has no setting {sorted(unknown)[0]!r}; known: sha256, scopes")

@@ -7,20 +7,20 @@ through Starlette.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, ParamSpec, TypeAlias
 
 from headstart.errors import HeadstartError
+from headstart.serve.engine.answers import as_decision_answer, as_receipt_answer
 from headstart.serve.engine.engine import Engine
 from headstart.serve.http.access import Door, read_keys
 from headstart.serve.http.metrics import Metrics
 from headstart.serve.http.views import make_routes
 from headstart.serve.http.wire import (
+    ErrorAnswer,
     RequestError,
-    as_decision,
     as_error,
     as_json,
-    as_receipt,
     as_refusal,
     read_decide,
     read_many,
@@ -30,10 +30,11 @@ from headstart.serve.http.wire import (
 from headstart.serve.options import ServerOptions
 from headstart.serve.telling.overview import Overview
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[dict[str, Any]]]
-Send = Callable[[dict[str, Any]], Awaitable[None]]
-Handler = Callable[[str, dict[str, Any]], Awaitable[Any]]
+if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
+
+P = ParamSpec("P")
+Handler: TypeAlias = Callable[[str, dict[str, object]], Awaitable[object]]  # (experiment, body) -> what is answered
 
 logger = logging.getLogger("headstart.serve")
 REFUSED = {
@@ -82,7 +83,7 @@ class App:
         try:
             self.check(scope, needed)
             body = read_object(await self._read_body(scope, receive))
-            answer = await handler(experiment, body)
+            answer: object = await handler(experiment, body)
         except RequestError as error:
             status, answer = error.status, as_error(error)
         except HeadstartError as error:
@@ -120,50 +121,53 @@ class App:
             raise RequestError(413, "too_large", f"the body must be at most {limit} bytes")
         return body
 
-    async def _decide(self, experiment: str, body: dict[str, Any]) -> Any:
-        context, available, event_id = read_decide(body)
-        decision = await self.engine.decide_async(experiment, context, available, event_id)
-        return as_decision(decision)
+    async def _decide(self, experiment: str, body: dict[str, object]) -> object:
+        decision = await self.engine.decide_async(experiment, **read_decide(body))
+        return as_decision_answer(decision)
 
-    async def _decide_many(self, experiment: str, body: dict[str, Any]) -> Any:
+    async def _decide_many(self, experiment: str, body: dict[str, object]) -> object:
         asks = [read_decide(item, f"decisions[{i}].") for i, item in enumerate(read_many(body, "decisions"))]
-        answers = await self.engine.decide_many_async(experiment, [ask._asdict() for ask in asks])
-        return {"decisions": [_refused(a) if isinstance(a, HeadstartError) else as_decision(a) for a in answers]}
+        answers = await self.engine.decide_many_async(experiment, asks)
+        return {
+            "decisions": [_refused(a) if isinstance(a, HeadstartError) else as_decision_answer(a) for a in answers]
+        }
 
-    async def _outcome(self, experiment: str, body: dict[str, Any]) -> Any:
-        return as_receipt(await self.engine.outcome_async(experiment, *read_outcome(body)))
+    async def _outcome(self, experiment: str, body: dict[str, object]) -> object:
+        return as_receipt_answer(await self.engine.outcome_async(experiment, *read_outcome(body)))
 
-    async def _outcome_many(self, experiment: str, body: dict[str, Any]) -> Any:
+    async def _outcome_many(self, experiment: str, body: dict[str, object]) -> object:
         asks = [read_outcome(item, f"outcomes[{i}].") for i, item in enumerate(read_many(body, "outcomes"))]
         answers = await self.engine.outcome_many_async(experiment, asks)
-        return {"outcomes": [_refused(a) if isinstance(a, HeadstartError) else as_receipt(a) for a in answers]}
+        told = [_refused(a) if isinstance(a, HeadstartError) else as_receipt_answer(a) for a in answers]
+        return {"outcomes": told}
 
-    async def _freeze(self, experiment: str, body: dict[str, Any]) -> Any:
-        return await self._steer(self.engine.freeze, experiment, _read_reason(body))
+    async def _freeze(self, experiment: str, body: dict[str, object]) -> object:
+        return await _steer(self.engine.freeze, experiment, _read_reason(body))
 
-    async def _unfreeze(self, experiment: str, body: dict[str, Any]) -> Any:
-        return await self._steer(self.engine.unfreeze, experiment, _read_reason(body))
+    async def _unfreeze(self, experiment: str, body: dict[str, object]) -> object:
+        return await _steer(self.engine.unfreeze, experiment, _read_reason(body))
 
-    async def _withdraw_log(self, experiment: str, body: dict[str, Any]) -> Any:
-        return await self._steer(self.engine.withdraw_log, experiment, _read_reason(body))
+    async def _withdraw_log(self, experiment: str, body: dict[str, object]) -> object:
+        return await _steer(self.engine.withdraw_log, experiment, _read_reason(body))
 
-    async def _roll_back(self, experiment: str, body: dict[str, Any]) -> Any:
+    async def _roll_back(self, experiment: str, body: dict[str, object]) -> object:
         version = body.pop("version", None)
         if not isinstance(version, int) or isinstance(version, bool):
             raise RequestError(422, "invalid", "version must be the whole number of a version to go back to")
-        return await self._steer(self.engine.roll_back, experiment, version, _read_reason(body))
-
-    async def _steer(self, verb: Callable[..., int], *given: Any) -> Any:
-        from starlette.concurrency import run_in_threadpool
-
-        return {"sequence": await run_in_threadpool(verb, *given)}
+        return await _steer(self.engine.roll_back, experiment, version, _read_reason(body))
 
 
-def _refused(error: HeadstartError) -> dict[str, Any]:
+async def _steer(verb: Callable[P, int], *given: P.args, **options: P.kwargs) -> object:
+    from starlette.concurrency import run_in_threadpool
+
+    return {"sequence": await run_in_threadpool(verb, *given, **options)}
+
+
+def _refused(error: HeadstartError) -> ErrorAnswer:
     return as_error(as_refusal(error))
 
 
-def _read_reason(body: dict[str, Any]) -> str:
+def _read_reason(body: dict[str, object]) -> str:
     reason = body.pop("reason", "")
     if body:
         raise RequestError(422, "invalid", f"{next(iter(body))!r} is not a field here")

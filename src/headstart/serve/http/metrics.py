@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from headstart.errors import HeadstartError
 from headstart.serve.engine.engine import Engine
 from headstart.serve.telling.overview import Overview
+
+if TYPE_CHECKING:
+    from prometheus_client import Metric
 
 _SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
 
@@ -44,11 +47,11 @@ class Metrics:
 
         return generate_latest(self.registry)
 
-    def describe(self) -> Iterable[Any]:
+    def describe(self) -> Iterable[Metric]:
         """Nothing until asked: collecting reads the store."""
         return []
 
-    def collect(self) -> Iterable[Any]:
+    def collect(self) -> Iterable[Metric]:
         """What is computed on demand."""
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
@@ -82,8 +85,16 @@ class Metrics:
                 state, checks = self._engine.state(name), overview.checks()
             except HeadstartError:  # the store cannot be read now: the gauge above says so
                 continue
-            for key, family in counters.items():
-                family.add_metric([name], state[key])
+            counted = {
+                "decisions": state["decisions"],
+                "outcomes": state["outcomes"],
+                "late": state["late"],
+                "dangling": state["dangling"],
+                "duplicates": state["duplicates"],
+                "conflicting": state["conflicting"],
+            }
+            for key, n in counted.items():
+                counters[key].add_metric([name], n)
             p.add_metric([name], checks["p"])
             for action, size in zip(state["actions"], checks["effective_sizes"], strict=True):
                 sizes.add_metric([name, str(action["action"])], size)

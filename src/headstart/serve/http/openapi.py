@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 from headstart import __version__
+from headstart.serve.config import Category, Label
 from headstart.serve.engine.asks import MAX_EVENT_ID
 from headstart.serve.http.wire import MAX_BATCH
 
+Schema: TypeAlias = Mapping[str, object]  # of JSON
 _EVENT_ID = {"type": "string", "minLength": 1, "maxLength": MAX_EVENT_ID, "pattern": r"^[ -~]+$"}
 _MAYBE_ID = {**_EVENT_ID, "type": ["string", "null"], "description": "Made by the service if there is none."}
 _ASK = {
@@ -78,9 +80,9 @@ _REFUSALS = {
 }
 
 
-def write_document(experiments: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def write_document(experiments: Mapping[str, Schema]) -> dict[str, object]:
     """The document for these experiments: {name: JSON schema of its decide request}."""
-    paths: dict[str, Any] = {}
+    paths: dict[str, object] = {}
     for name, decide in experiments.items():
         at = f"/v1/{name}"
         paths[f"{at}/decide"] = {"post": _post("Decide for one user", decide, _ref("Decision"), 409)}
@@ -109,17 +111,17 @@ def write_document(experiments: Mapping[str, Mapping[str, Any]]) -> dict[str, An
     }
 
 
-def decide_schema(actions: list[Any], contexts: Mapping[str, Any]) -> dict[str, Any]:
+def decide_schema(actions: Sequence[Label], contexts: Mapping[str, str | tuple[Category, ...]]) -> dict[str, object]:
     """The request of `decide` for an experiment with these actions and context columns."""
     columns = {
         name: {"type": "number"} if kind == "number" else {"enum": list(kind)} for name, kind in contexts.items()
     }
-    context: dict[str, Any] = {"type": "object", "additionalProperties": False, "properties": columns}
+    context: dict[str, object] = {"type": "object", "additionalProperties": False, "properties": columns}
     if columns:
         context["required"] = list(columns)
     else:
         context["type"] = ["object", "null"]
-    request: dict[str, Any] = {
+    request: dict[str, object] = {
         "type": "object",
         "additionalProperties": False,
         "properties": {
@@ -133,11 +135,11 @@ def decide_schema(actions: list[Any], contexts: Mapping[str, Any]) -> dict[str, 
     return request
 
 
-def _ref(name: str) -> dict[str, Any]:
+def _ref(name: str) -> dict[str, object]:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def _many(name: str, items: Mapping[str, Any]) -> dict[str, Any]:
+def _many(name: str, items: Schema) -> dict[str, object]:
     return {
         "type": "object",
         "required": [name],
@@ -146,7 +148,7 @@ def _many(name: str, items: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _post(summary: str, request: Mapping[str, Any], answer: Mapping[str, Any], *refusals: int) -> dict[str, Any]:
+def _post(summary: str, request: Schema, answer: Schema, *refusals: int) -> dict[str, object]:
     return {
         "summary": summary,
         "requestBody": {"required": True, "content": {"application/json": {"schema": request}}},
@@ -157,7 +159,7 @@ def _post(summary: str, request: Mapping[str, Any], answer: Mapping[str, Any], *
     }
 
 
-def _get(summary: str) -> dict[str, Any]:
+def _get(summary: str) -> dict[str, object]:
     return {
         "summary": summary,
         "responses": {
@@ -167,7 +169,7 @@ def _get(summary: str) -> dict[str, Any]:
     }
 
 
-def _log() -> dict[str, Any]:
+def _log() -> dict[str, object]:
     formats = {"type": "string", "enum": ["jsonl", "parquet", "dsjson"], "default": "jsonl"}
     return {
         "summary": "The decisions and their outcomes, as the next log",
@@ -185,6 +187,6 @@ def _log() -> dict[str, Any]:
     }
 
 
-def _errors(*statuses: int) -> dict[str, Any]:
+def _errors(*statuses: int) -> dict[str, object]:
     shape = {"application/json": {"schema": _ref("Error")}}
     return {str(status): {"description": _REFUSALS[status], "content": shape} for status in statuses}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
+import socket
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
 
 import orjson
 import uvicorn
@@ -25,7 +25,7 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """time, level, source, message; path and traceback where there are."""
-        told: dict[str, Any] = {
+        told: dict[str, object] = {
             "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created)),
             "level": record.levelname.lower(),
             "source": record.name,
@@ -80,7 +80,7 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._on_ready = on_ready
 
-    async def startup(self, sockets: Any = None) -> None:
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, then tell the port."""
         await super().startup(sockets)
         if self.started:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, TypeAlias
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -16,6 +16,8 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from headstart.errors import HeadstartError
+from headstart.serve.config import ExperimentConfig
+from headstart.serve.engine.export import DecisionRow
 from headstart.serve.errors import UnknownExperiment
 from headstart.serve.http.openapi import decide_schema, write_document
 from headstart.serve.http.wire import RequestError, as_error, as_json, as_refusal
@@ -25,13 +27,18 @@ from headstart.serve.telling.pages import render_experiment, render_index
 if TYPE_CHECKING:
     from headstart.serve.http.app import App
 
+Look: TypeAlias = Callable[[Request], Awaitable[Response]]
+_HTTP_CODES = {
+    404: ("not_found", "no such path: /openapi.json lists them"),
+    405: ("wrong_method", "another method"),
+}
 _FORMATS = ("jsonl", "dsjson", "parquet")
 _POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; frame-ancestors 'none'"
 _SAFE = {"Content-Security-Policy": _POLICY, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
 _STATIC = {"page.css": "text/css", "page.js": "text/javascript", "plotly.min.js": "text/javascript"}
 
 
-def make_routes(app: App) -> Any:
+def make_routes(app: App) -> Starlette:
     """A Starlette app for everything but decisions and outcomes."""
     looks = Looks(app)
     guarded = {
@@ -55,24 +62,20 @@ def make_routes(app: App) -> Any:
     routes += [Route(f"/v1/{{experiment}}/{verb}", _not_here, methods=["POST"]) for verb in app._posts]
 
     @asynccontextmanager
-    async def lifespan(_: Any) -> AsyncIterator[None]:
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
         yield
         await run_in_threadpool(app.engine.close)
 
-    handlers: dict[Any, Any] = {
-        HTTPException: _on_http,
-        RequestError: _on_request,
-        HeadstartError: _on_headstart,
-        Exception: _on_failure,
-    }
-    return Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
+    made = Starlette(routes=routes, lifespan=lifespan)
+    for kind in (HTTPException, RequestError, HeadstartError, Exception):
+        made.add_exception_handler(kind, _on_error)
+    return made
 
 
-def _guard(app: App, look: Callable[[Request], Any]) -> Callable[[Request], Any]:
+def _guard(app: App, look: Look) -> Look:
     async def guarded(request: Request) -> Response:
         app.check(request.scope, "read")
-        found: Response = await look(request)
-        return found
+        return await look(request)
 
     return guarded
 
@@ -166,14 +169,14 @@ class Looks:
         return Response(body, media_type=_STATIC[name], headers={"Cache-Control": "max-age=3600"})
 
 
-def _spool(rows: Any, config: Any) -> Any:
+def _spool(rows: Iterable[DecisionRow], config: ExperimentConfig) -> IO[bytes]:
     file = tempfile.SpooledTemporaryFile(1 << 24)  # noqa: SIM115 - closed when it has been sent
     write_parquet(rows, config, file)
     file.seek(0)
     return file
 
 
-def _pieces(file: Any) -> Iterator[bytes]:
+def _pieces(file: IO[bytes]) -> Iterator[bytes]:
     with file:
         yield from iter(lambda: file.read(1 << 16), b"")
 
@@ -191,7 +194,7 @@ def _joined(lines: Iterator[bytes]) -> Iterator[bytes]:
     yield b"".join(piece)
 
 
-def _json(value: Any, status: int = 200) -> Response:
+def _json(value: object, status: int = 200) -> Response:
     return Response(as_json(value), status, media_type="application/json")
 
 
@@ -200,21 +203,19 @@ def _refuse(error: RequestError) -> Response:
     return Response(as_json(as_error(error)), error.status, headers, media_type="application/json")
 
 
-async def _on_http(_: Request, error: HTTPException) -> Response:
-    codes = {404: ("not_found", "no such path: /openapi.json lists them"), 405: ("wrong_method", "another method")}
-    code, message = codes.get(error.status_code, ("refused", str(error.detail)))
-    answer = _refuse(RequestError(error.status_code, code, message))
-    answer.headers.update(error.headers or {})
-    return answer
-
-
-async def _on_request(_: Request, error: RequestError) -> Response:
-    return _refuse(error)
-
-
-async def _on_headstart(_: Request, error: HeadstartError) -> Response:
-    return _refuse(as_refusal(error))
-
-
-async def _on_failure(_: Request, error: Exception) -> Response:
+async def _on_error(_: Request, error: Exception) -> Response:
+    """Every error has the one shape."""
+    if isinstance(error, HTTPException):
+        codes = {
+            404: ("not_found", "no such path: /openapi.json lists them"),
+            405: ("wrong_method", "another method"),
+        }
+        code, message = codes.get(error.status_code, ("refused", str(error.detail)))
+        answer = _refuse(RequestError(error.status_code, code, message))
+        answer.headers.update(error.headers or {})
+        return answer
+    if isinstance(error, RequestError):
+        return _refuse(error)
+    if isinstance(error, HeadstartError):
+        return _refuse(as_refusal(error))
     return _refuse(RequestError(500, "internal", "the service failed: see its log"))

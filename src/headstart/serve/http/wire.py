@@ -6,15 +6,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 import orjson
 
 from headstart.errors import HeadstartError
-from headstart.serve.engine.asks import MAX_EVENT_ID
+from headstart.serve.engine.asks import MAX_EVENT_ID, User
 from headstart.serve.errors import ConflictError, StoreCorrupt, StoreUnavailable, UnknownExperiment
-from headstart.serve.store.events import Decision, Receipt
 
 MAX_BATCH = 1000
 _KINDS = {dict: "an object", list: "a list", str: "text", bool: "true or false", int: "a number", float: "a number"}
@@ -28,19 +26,17 @@ class RequestError(Exception):
         self.status, self.code, self.message = status, code, message
 
 
-class DecideRequest(NamedTuple):
-    """Who asks; None: no event id was given, the service makes one."""
-
-    context: Mapping[str, Any] | None
-    available: list[Any] | None
-    event_id: str | None
-
-
 class OutcomeRequest(NamedTuple):
     """What came of a decision."""
 
     event_id: str
     outcome: float
+
+
+class ErrorAnswer(TypedDict):
+    """The body of every error."""
+
+    error: dict[str, str]
 
 
 def as_refusal(error: HeadstartError) -> RequestError:
@@ -59,33 +55,17 @@ _REFUSALS: tuple[tuple[type[HeadstartError], int, str], ...] = (
 )
 
 
-def as_decision(decision: Decision) -> dict[str, Any]:
-    """A decision as the caller sees it."""
-    return {
-        "event_id": decision.event_id,
-        "action": decision.action,
-        "propensity": decision.propensity,
-        "probabilities": dict(zip(map(str, decision.actions), decision.probabilities, strict=True)),
-        "version": decision.version,
-    }
-
-
-def as_receipt(receipt: Receipt) -> dict[str, Any]:
-    """What became of an outcome."""
-    return {"event_id": receipt.event_id, "status": receipt.status}
-
-
-def as_json(value: Any) -> bytes:
+def as_json(value: object) -> bytes:
     """Compact JSON; floats round-trip exactly."""
     return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)
 
 
-def as_error(error: RequestError) -> dict[str, Any]:
+def as_error(error: RequestError) -> ErrorAnswer:
     """The body of every error."""
     return {"error": {"code": error.code, "message": error.message}}
 
 
-def read_object(body: bytes) -> dict[str, Any]:
+def read_object(body: bytes) -> dict[str, object]:
     """The body as a JSON object."""
     try:
         value = orjson.loads(body)
@@ -96,21 +76,22 @@ def read_object(body: bytes) -> dict[str, Any]:
     return value
 
 
-def read_decide(value: Any, place: str = "") -> DecideRequest:
+def read_decide(request: object, place: str = "") -> User:
     """One decision's request: {context?, available?, event_id?}."""
-    _check_fields(value, ("context", "available", "event_id"), place)
+    value = _check_fields(request, ("context", "available", "event_id"), place)
     context, available = value.get("context"), value.get("available")
     if context is not None and not isinstance(context, dict):
         raise _invalid(f"{place}context must be an object of columns, got {_kind(context)}")
     if available is not None and (not isinstance(available, list) or not available):
         raise _invalid(f"{place}available must be a list of at least one action")
     event_id = value.get("event_id")
-    return DecideRequest(context, available, None if event_id is None else _check_event_id(event_id, place))
+    known = None if event_id is None else _check_event_id(event_id, place)
+    return {"context": context, "available": available, "event_id": known}
 
 
-def read_outcome(value: Any, place: str = "") -> OutcomeRequest:
+def read_outcome(report: object, place: str = "") -> OutcomeRequest:
     """One outcome's report: {event_id, outcome}. An outcome of 0 is an outcome."""
-    _check_fields(value, ("event_id", "outcome"), place)
+    value = _check_fields(report, ("event_id", "outcome"), place)
     if "event_id" not in value:
         raise _invalid(f"{place}event_id is missing")
     outcome = value.get("outcome")
@@ -121,7 +102,7 @@ def read_outcome(value: Any, place: str = "") -> OutcomeRequest:
     return OutcomeRequest(_check_event_id(value["event_id"], place), float(outcome))
 
 
-def read_many(value: dict[str, Any], name: str) -> list[Any]:
+def read_many(value: dict[str, object], name: str) -> list[object]:
     """The list of a batch: {name: [...]}."""
     _check_fields(value, (name,), "")
     items = value.get(name)
@@ -130,15 +111,16 @@ def read_many(value: dict[str, Any], name: str) -> list[Any]:
     return items
 
 
-def _check_fields(value: Any, known: tuple[str, ...], place: str) -> None:
+def _check_fields(value: object, known: tuple[str, ...], place: str) -> dict[str, object]:
     if not isinstance(value, dict):
         raise _invalid(f"{place or 'the body '}must be an object, got {_kind(value)}")
     for name in value:
         if name not in known:
             raise _invalid(f"{place}{name!r} is not a field; known: {', '.join(known)}")
+    return value
 
 
-def _check_event_id(event_id: Any, place: str) -> str:
+def _check_event_id(event_id: object, place: str) -> str:
     if not isinstance(event_id, str) or not 1 <= len(event_id) <= MAX_EVENT_ID or not event_id.isprintable():
         raise _invalid(f"{place}event_id must be 1 to {MAX_EVENT_ID} printable characters")
     return event_id
@@ -148,5 +130,5 @@ def _invalid(message: str) -> RequestError:
     return RequestError(422, "invalid", message)
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     return "null" if value is None else _KINDS.get(type(value), type(value).__name__)

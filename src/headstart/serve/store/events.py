@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, NotRequired, TypeAlias, TypedDict, cast
 
 import orjson
+
+from headstart.serve.config import Label
 
 # What happened. A decision, and the first, late, dangling or conflicting outcome of an event id exist at most once.
 DECISION = "decision"
@@ -26,7 +28,21 @@ KINDS = (
 )  # fmt: skip
 BUILDS = (CONFIGURATION, WARM_START, LOG_WITHDRAWN)  # after which a policy is built anew
 
-Body = dict[str, Any]
+Value: TypeAlias = str | int | float | bool  # of a context's column
+Context: TypeAlias = dict[str, Value]
+Body: TypeAlias = Mapping[str, Any]  # JSON: what it holds depends on the kind
+
+
+class DecisionBody(TypedDict):
+    """The body of a decision: what was known, the chances, and the action drawn from them."""
+
+    context: Context
+    action: Label
+    propensity: float
+    probabilities: list[float]  # in the order of the actions at `version`
+    version: int  # the sequence number of the last event that the policy had learnt from
+    available: NotRequired[list[Label]]  # not there: all
+    is_holdout: NotRequired[bool]  # not there: no
 
 
 class Event(NamedTuple):
@@ -39,10 +55,10 @@ class Event(NamedTuple):
     time: int  # microseconds since 1970, never decreasing
     about: int | None  # the sequence number of the decision that an outcome is about
     body: Body
-    decision: Body | None = None  # that decision's body, where it was asked for
+    decision: DecisionBody | None = None  # that decision's body, where it was asked for
     decided: int = 0  # and its time
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """For people and programs outside."""
         return {
             "sequence": self.sequence,
@@ -58,12 +74,12 @@ class Decision(NamedTuple):
     """What was decided, durable: the action was drawn from exactly these probabilities."""
 
     event_id: str
-    action: Any
+    action: Label
     propensity: float
     probabilities: tuple[float, ...]  # in the order of `actions`
     version: int  # the sequence number of the last event that the policy had learnt from
     is_holdout: bool
-    actions: tuple[Any, ...]  # the experiment's when it was decided
+    actions: tuple[Label, ...]  # the experiment's when it was decided
 
 
 class Receipt(NamedTuple):
@@ -79,12 +95,12 @@ class Learnt(NamedTuple):
     sequence: int  # of the event that made it count
     time: int  # of that event
     decided: int  # the time of the decision
-    body: Body  # of the decision
+    body: DecisionBody
     outcome: float
     is_default: bool
 
 
-def as_text(body: Body) -> str:
+def write_body(body: Body) -> str:
     """A body as JSON; floats come back bit for bit."""
     return orjson.dumps(body).decode()
 
@@ -95,7 +111,12 @@ def read_body(text: str | bytes) -> Body:
     return body
 
 
-def as_decision(event_id: str, body: Body, actions: Sequence[Any]) -> Decision:
+def decision_body(body: Body) -> DecisionBody:
+    """The body of an event that is known to be a decision."""
+    return cast(DecisionBody, body)
+
+
+def as_decision(event_id: str, body: DecisionBody, actions: Sequence[Label]) -> Decision:
     """The answer that a stored decision gave, and gives again."""
     return Decision(
         event_id,

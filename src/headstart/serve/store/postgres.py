@@ -13,13 +13,16 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 from headstart.errors import MissingExtraError
 from headstart.serve.errors import StoreCorrupt, StoreUnavailable
 from headstart.serve.store import schema
-from headstart.serve.store.events import Event, as_text, read_body
-from headstart.serve.store.store import Found, Head, Ids, Known
+from headstart.serve.store.events import Event, read_body, write_body
+from headstart.serve.store.store import Found, Head, Ids, Known, Row
+
+if TYPE_CHECKING:
+    from psycopg import Connection
 
 _FOLDER = 0x68656164  # advisory locks are numbers: "head"
 _MIGRATION = _FOLDER + 1
@@ -37,13 +40,19 @@ INSERT INTO events (sequence, experiment, kind, event_id, time, about, body)
 SELECT * FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::text[], %s::bigint[], %s::bigint[], %s::text[])"""
 
 
+class _Readers(threading.local):
+    """A connection of each thread's own."""
+
+    connection: Connection[Row] | None = None
+
+
 class PostgresStore:
     """Events in a database that several processes write to.
 
     `connection_class` is the seam through which tests make writes fail.
     """
 
-    def __init__(self, address: str, connection_class: Any = None) -> None:
+    def __init__(self, address: str, connection_class: type[Connection[Row]] | None = None) -> None:
         try:
             import psycopg
         except ImportError:
@@ -51,16 +60,16 @@ class PostgresStore:
         self._psycopg = psycopg
         self._connection_class = connection_class or psycopg.Connection
         self._address = address
-        self._writer: Any = None
-        self._folder: Any = None
+        self._writer: Connection[Row] | None = None
+        self._folder: Connection[Row] | None = None
         self._has_lock = False
-        self._readers = threading.local()
-        self._opened: list[Any] = []
+        self._readers = _Readers()
+        self._opened: list[Connection[Row]] = []
         self._lock = threading.Lock()
         with self._translated():
             self._migrate()
 
-    def _connect(self) -> Any:
+    def _connect(self) -> Connection[Row]:
         connection = self._connection_class.connect(self._address, autocommit=True, connect_timeout=10)
         try:
             for statement in _SETTINGS:
@@ -74,7 +83,7 @@ class PostgresStore:
         with self._connect() as connection, connection.transaction():
             connection.execute("SELECT pg_advisory_xact_lock(%s, hashtext(current_schema()))", (_MIGRATION,))
             connection.execute(schema.VERSIONS)
-            version = connection.execute("SELECT max(version) FROM schema_version").fetchone()[0] or 0
+            version = _one(connection, "SELECT max(version) FROM schema_version")[0] or 0
             if version > len(schema.POSTGRES):
                 raise StoreCorrupt(f"the store has schema version {version}: a newer headstart wrote it")
             for number, statements in enumerate(schema.POSTGRES[version:], start=version + 1):
@@ -89,7 +98,7 @@ class PostgresStore:
             try:
                 turn = self._begin()
                 yield turn
-                self._writer.execute("COMMIT")
+                turn.connection.execute("COMMIT")
             except BaseException:
                 self._drop_writer()
                 raise
@@ -98,10 +107,9 @@ class PostgresStore:
         for is_last in (False, True):
             is_fresh = self._writer is None
             try:
-                if is_fresh:
-                    self._writer = self._connect()
-                self._writer.execute("BEGIN")
-                return _Turn(self._writer)
+                writer = self._writer = self._writer or self._connect()
+                writer.execute("BEGIN")
+                return _Turn(writer)
             except self._psycopg.OperationalError:
                 self._drop_writer()
                 if is_fresh or is_last:  # an old connection may have died in its sleep: nothing was lost with it
@@ -122,10 +130,10 @@ class PostgresStore:
         except self._psycopg.Error as error:
             raise StoreUnavailable(f"PostgreSQL: {error}") from error
 
-    def query(self, statement: str, parameters: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    def query(self, statement: str, parameters: tuple[object, ...] = ()) -> list[Row]:
         """Rows, read on a connection of the calling thread's own."""
         with self._translated():
-            reader = getattr(self._readers, "connection", None)
+            reader = self._readers.connection
             if reader is not None:
                 try:
                     return list(reader.execute(_dialect(statement), parameters).fetchall())
@@ -160,8 +168,7 @@ class PostgresStore:
                 if self._has_lock:
                     self._folder.execute("SELECT 1")
                 else:
-                    row = self._folder.execute(_TAKE_FOLDER, (_FOLDER,)).fetchone()
-                    self._has_lock = bool(row[0])
+                    self._has_lock = bool(_one(self._folder, _TAKE_FOLDER, (_FOLDER,))[0])
                 return self._has_lock
             except self._psycopg.Error:  # the lock went with the connection
                 if self._folder is not None:
@@ -185,10 +192,17 @@ def _dialect(statement: str) -> str:
     return statement.replace("?", "%s")
 
 
+def _one(connection: Connection[Row], statement: str, parameters: tuple[object, ...] = ()) -> Row:
+    """The row of a question that always has one."""
+    row = connection.execute(statement, parameters).fetchone()
+    assert row is not None
+    return row
+
+
 class _Turn:
-    def __init__(self, connection: Any) -> None:
+    def __init__(self, connection: Connection[Row]) -> None:
         self.connection = connection
-        self.head = Head(*connection.execute("SELECT sequence, time FROM head FOR UPDATE").fetchone())
+        self.head = Head(*_one(connection, "SELECT sequence, time FROM head FOR UPDATE"))
 
     def find(self, ids: Ids) -> Found:
         """What is known under these event ids."""
@@ -203,12 +217,12 @@ class _Turn:
                 found.setdefault((experiment, event_id), {})[kind] = known
         return found
 
-    def query(self, statement: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    def query(self, statement: str, parameters: tuple[object, ...] = ()) -> list[Row]:
         """Rows, as seen in this turn."""
         return list(self.connection.execute(_dialect(statement), parameters).fetchall())
 
     def insert(self, events: list[Event]) -> None:
         """Append events and move the head."""
-        rows = [(*event[:6], as_text(event.body)) for event in events]
+        rows = [(*event[:6], write_body(event.body)) for event in events]
         self.connection.execute(_INSERT, tuple(list(column) for column in zip(*rows, strict=True)))
         self.connection.execute("UPDATE head SET sequence = %s, time = %s", (events[-1].sequence, events[-1].time))

@@ -12,14 +12,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import orjson
 
 from headstart.serve.errors import StoreCorrupt, StoreUnavailable
 from headstart.serve.store import schema
-from headstart.serve.store.events import Event, as_text, read_body
-from headstart.serve.store.store import Found, Head, Ids, Known
+from headstart.serve.store.events import Event, read_body, write_body
+from headstart.serve.store.store import Found, Head, Ids, Known, Row
 
 _BUSY_SECONDS = 10.0
 _HEAD = "SELECT sequence, time FROM events ORDER BY sequence DESC LIMIT 1"
@@ -34,19 +33,25 @@ SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->
 Connect = Callable[[str], sqlite3.Connection]
 
 
-def connect(path: str) -> sqlite3.Connection:
+def connect_sqlite(path: str) -> sqlite3.Connection:
     """A connection that begins and commits only when told to."""
     return sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+
+
+class _Readers(threading.local):
+    """A connection of each thread's own."""
+
+    connection: sqlite3.Connection | None = None
 
 
 class SQLiteStore:
     """Events in one file. `connect` is the seam through which tests make writes fail."""
 
-    def __init__(self, path: str | Path, connect: Connect = connect) -> None:
+    def __init__(self, path: str | Path, connect: Connect = connect_sqlite) -> None:
         self.path = str(path)
         self._connect = connect
         self._writer: sqlite3.Connection | None = None
-        self._readers = threading.local()
+        self._readers = _Readers()
         self._opened: list[sqlite3.Connection] = []
         self._lock = threading.Lock()
         with self._translated():
@@ -115,12 +120,12 @@ class SQLiteStore:
                 raise StoreCorrupt(f"{self.path}: {error}") from error
             raise StoreUnavailable(f"{self.path}: {error}") from error
 
-    def query(self, statement: str, parameters: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    def query(self, statement: str, parameters: tuple[object, ...] = ()) -> list[Row]:
         """Rows, read on a connection of the calling thread's own."""
         with self._translated():
-            reader = getattr(self._readers, "connection", None)
+            reader = self._readers.connection
             if reader is None:
-                reader = connect(self.path)
+                reader = connect_sqlite(self.path)
                 reader.execute("PRAGMA query_only = 1")
                 self._readers.connection = reader
                 with self._lock:
@@ -171,11 +176,11 @@ class _Turn:
                 found.setdefault((experiment, event_id), {})[kind] = known
         return found
 
-    def query(self, statement: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    def query(self, statement: str, parameters: tuple[object, ...] = ()) -> list[Row]:
         """Rows, as seen in this turn."""
         return list(self.connection.execute(statement, parameters).fetchall())
 
     def insert(self, events: list[Event]) -> None:
         """Append events, in one step."""
-        rows = [(*event[:6], as_text(event.body)) for event in events]
+        rows = [(*event[:6], write_body(event.body)) for event in events]
         self.connection.execute(_INSERT, (orjson.dumps(rows).decode(),))

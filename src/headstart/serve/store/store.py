@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from headstart.serve.store.events import Event, Learnt, read_body
+from headstart.serve.store.events import Body, Event, Learnt, decision_body, read_body
 
 PAGE = 5_000  # rows read at a time: no reader holds a transaction for long
 
@@ -50,6 +50,16 @@ READ_SNAPSHOTS = "SELECT sequence, body FROM snapshots WHERE experiment = ?"
 READ_NAMES = "SELECT DISTINCT experiment FROM events ORDER BY experiment"
 
 
+Row: TypeAlias = tuple[Any, ...]  # what a question asks for, as the database has it
+
+
+class Query(Protocol):
+    """A question to a store, in the words above."""
+
+    def __call__(self, statement: str, parameters: tuple[object, ...] = ()) -> list[Row]:
+        """The rows that it has."""
+
+
 class Head(NamedTuple):
     """The last event of the store."""
 
@@ -62,7 +72,7 @@ class Known(NamedTuple):
 
     sequence: int
     time: int
-    body: dict[str, Any]
+    body: Body
 
 
 Ids = Iterable[tuple[str, str]]  # (experiment, event id)
@@ -77,7 +87,7 @@ class Transaction(Protocol):
     def find(self, ids: Ids) -> Found:
         """What is known under these event ids."""
 
-    def query(self, statement: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    def query(self, statement: str, parameters: tuple[object, ...] = ()) -> list[Row]:
         """The rows that a question has, as seen in this turn."""
 
     def insert(self, events: list[Event]) -> None:
@@ -90,7 +100,7 @@ class Store(Protocol):
     def writing(self) -> AbstractContextManager[Transaction]:
         """A turn of writing, durable when it ends; raises StoreUnavailable and leaves nothing if it cannot be."""
 
-    def query(self, statement: str, parameters: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    def query(self, statement: str, parameters: tuple[object, ...] = ()) -> list[Row]:
         """The rows that a question has, beside any writing; from any thread."""
 
     def save_snapshot(self, experiment: str, sequence: int, body: bytes) -> None:
@@ -103,16 +113,16 @@ class Store(Protocol):
         """Let go of the store."""
 
 
-def as_event(row: tuple[Any, ...]) -> Event:
+def as_event(row: Row) -> Event:
     """A row of READ_ALL or READ_ONE."""
-    known = None if row[7] is None else read_body(row[7])
+    known = None if row[7] is None else decision_body(read_body(row[7]))
     return Event(row[0], row[1], row[2], row[3], row[4], row[5], read_body(row[6]), known, row[8] or 0)
 
 
 class Reader:
     """Questions in pages, so that neither memory nor a transaction grows with the log."""
 
-    def __init__(self, query: Any) -> None:
+    def __init__(self, query: Query) -> None:
         self._query = query
 
     def events(self, after: int, experiment: str | None = None, limit: int | None = None) -> Iterator[Event]:
@@ -149,23 +159,25 @@ class Reader:
         while True:
             rows = self._query(READ_LEARNT, (experiment, after, through, PAGE))
             for sequence, time, decided, decision, outcome in rows:
-                yield Learnt(sequence, time, decided, read_body(decision), read_body(outcome)["outcome"], False)
+                yield Learnt(
+                    sequence, time, decided, decision_body(read_body(decision)), read_body(outcome)["outcome"], False
+                )
             if len(rows) < PAGE:
                 return
             after = rows[-1][0]
 
-    def _closed(self, experiment: str, sequence: int, time: int, close: Mapping[str, Any]) -> Iterator[Learnt]:
+    def _closed(self, experiment: str, sequence: int, time: int, close: Body) -> Iterator[Learnt]:
         after, default = close["after"], close["default"]
         while True:
             rows = self._query(READ_CLOSED, (sequence, experiment, after, close["through"], PAGE))
             for _, decided, decision, outcome in rows:
                 value = default if outcome is None else read_body(outcome)["outcome"]
-                yield Learnt(sequence, time, decided, read_body(decision), value, outcome is None)
+                yield Learnt(sequence, time, decided, decision_body(read_body(decision)), value, outcome is None)
             if len(rows) < PAGE:
                 return
             after = rows[-1][0]
 
-    def joined(self, experiment: str, after: int = 0) -> Iterator[tuple[Any, ...]]:
+    def joined(self, experiment: str, after: int = 0) -> Iterator[Row]:
         """Decisions with their outcomes: (sequence, event id, time, decision's body, outcome's body, its time)."""
         while True:
             rows = self._query(READ_JOINED, (experiment, after, PAGE))

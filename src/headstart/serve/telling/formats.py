@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import IO
 
 import orjson
 
 from headstart.serve.config import ExperimentConfig
+from headstart.serve.engine.export import DecisionRow
 
 _ROWS = 50_000  # of a Parquet row group: what is in memory at a time
 
 
-def as_jsonl(rows: Iterable[Mapping[str, Any]], labels: Sequence[str]) -> Iterator[bytes]:
+def as_jsonl(rows: Iterable[DecisionRow], labels: Sequence[str]) -> Iterator[bytes]:
     """headstart's own: every field, the probabilities by action."""
     for row in rows:
         yield orjson.dumps({**row, "probabilities": dict(zip(labels, row["probabilities"], strict=True))}) + b"\n"
 
 
-def as_dsjson(rows: Iterable[Mapping[str, Any]], labels: Sequence[str]) -> Iterator[bytes]:
+def as_dsjson(rows: Iterable[DecisionRow], labels: Sequence[str]) -> Iterator[bytes]:
     """One decision a line, the chosen action first, costs for outcomes; decisions without an outcome are left out."""
     index = {label: a for a, label in enumerate(labels)}
     for row in rows:
@@ -46,7 +47,7 @@ def as_dsjson(rows: Iterable[Mapping[str, Any]], labels: Sequence[str]) -> Itera
         )
 
 
-def write_parquet(rows: Iterable[Mapping[str, Any]], config: ExperimentConfig, file: Any) -> None:
+def write_parquet(rows: Iterable[DecisionRow], config: ExperimentConfig, file: IO[bytes]) -> None:
     """The same rows as a Parquet file, a row group at a time."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -67,7 +68,7 @@ def write_parquet(rows: Iterable[Mapping[str, Any]], config: ExperimentConfig, f
         ]
     )
     with pq.ParquetWriter(file, schema) as writer:
-        batch: list[dict[str, Any]] = []
+        batch: list[dict[str, object]] = []
         for row in rows:
             batch.append(_as_parquet(row, config, labels))
             if len(batch) == _ROWS:
@@ -77,7 +78,7 @@ def write_parquet(rows: Iterable[Mapping[str, Any]], config: ExperimentConfig, f
             writer.write_table(pa.Table.from_pylist(batch, schema))
 
 
-def _as_parquet(row: Mapping[str, Any], config: ExperimentConfig, labels: Sequence[str]) -> dict[str, Any]:
+def _as_parquet(row: DecisionRow, config: ExperimentConfig, labels: Sequence[str]) -> dict[str, object]:
     context = {
         name: row["context"][name] if kind == "number" else str(row["context"][name])
         for name, kind in config.contexts.items()

@@ -4,18 +4,38 @@ from __future__ import annotations
 
 import math
 import threading
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
 from headstart.errors import HeadstartError
 from headstart.serve.engine.engine import Engine
 from headstart.serve.engine.sources import read_source
+from headstart.serve.engine.state import State
 from headstart.serve.store import events as kinds
-from headstart.serve.telling.report import NOTHING, Report, as_number, as_text
+from headstart.serve.telling.report import NOTHING, Report, Shown, Worth, as_number, as_text
 
 _ALARM_LEVEL = 1e-4  # chance of a false alarm each time somebody looks
 _FEW = 30  # outcomes before anything is said of an action
+
+
+class Checks(TypedDict):
+    """The numbers that a monitor wants: chi-square of the draws, effective sample sizes."""
+
+    chi_square: float
+    degrees_of_freedom: int
+    p: float
+    effective_sizes: list[float]
+
+
+class LogTold(TypedDict):
+    """The log that the experiment began with, and what is to be said of it."""
+
+    rows: int
+    source: object
+    verdict: str
+    reasons: list[str]
+    means: list[float | None]
 
 
 class Overview:
@@ -28,18 +48,18 @@ class Overview:
         self._index = {label: a for a, label in enumerate(config.actions)}
         self._report = Report(config.actions)
         self._position = 0
-        self._audits: dict[str, dict[str, Any]] = {}
+        self._audits: dict[str, LogTold] = {}
         self._lock = threading.Lock()
 
-    def as_dict(self, *, with_audit: bool = True) -> dict[str, Any]:
+    def as_dict(self, *, with_audit: bool = True) -> dict[str, object]:
         """The report, up to date."""
         with self._lock:
             self._follow()
             state = self._engine.state(self._experiment)
             return self._tell(state, with_audit=with_audit)
 
-    def checks(self) -> dict[str, Any]:
-        """The numbers that a monitor wants: chi-square of draws, effective sample sizes."""
+    def checks(self) -> Checks:
+        """The numbers that a monitor wants."""
         with self._lock:
             self._follow()
             statistic, freedom, p = self._report.chi_square()
@@ -57,7 +77,7 @@ class Overview:
                 self._report.add_outcome(seen.time, action, seen.propensity, seen.outcome, is_holdout=seen.is_holdout)
             self._position = max(self._position, seen.sequence)
 
-    def _tell(self, state: dict[str, Any], *, with_audit: bool) -> dict[str, Any]:
+    def _tell(self, state: State, *, with_audit: bool) -> dict[str, object]:
         actions = self._report.actions()
         for told, known in zip(actions, state["actions"], strict=True):
             chance = known["chance"]
@@ -107,19 +127,19 @@ class Overview:
             return []
         return [f"The log was withdrawn: {withdrawn.body.get('reason') or 'no reason was given'}"]
 
-    def _log(self, state: dict[str, Any], *, with_audit: bool) -> dict[str, Any] | None:
+    def _log(self, state: State, *, with_audit: bool) -> LogTold | None:
         log = state["log"]
         if log is None:
             return None
         source = self._config.log.get("path") if isinstance(self._config.log, dict) else "in memory"
-        told = {"rows": log["rows"], "source": source, "verdict": "", "reasons": [], "means": log["means"]}
-        if with_audit:
-            if log["hash"] not in self._audits:
-                self._audits[log["hash"]] = self._audit()
-            told.update(self._audits[log["hash"]])
-        return told
+        told: LogTold = {"rows": log["rows"], "source": source, "verdict": "", "reasons": [], "means": log["means"]}
+        if not with_audit:
+            return told
+        if log["hash"] not in self._audits:
+            self._audits[log["hash"]] = self._audit(told)
+        return self._audits[log["hash"]]
 
-    def _audit(self) -> dict[str, Any]:
+    def _audit(self, told: LogTold) -> LogTold:
         """The verdict on the log, and the means that weighting finds in it instead of the raw ones."""
         from headstart.judgement.audit.audit import audit
 
@@ -128,15 +148,15 @@ class Overview:
             assert source is not None
             found = audit(source.log)
         except HeadstartError as error:
-            return {"verdict": "The log could not be audited", "reasons": [str(error)]}
+            return {**told, "verdict": "The log could not be audited", "reasons": [str(error)]}
         verdict = found.verdict
         means = [as_number(action.mean) for action in found.actions.actions]
         reasons = [f"{reason.text}: {reason.advice}" for reason in verdict.reasons]
-        return {"verdict": verdict.summary, "reasons": reasons, "means": means}
+        return {**told, "verdict": verdict.summary, "reasons": reasons, "means": means}
 
 
-def _sentence(actions: list[dict[str, Any]], policy: dict[str, Any], holdout: dict[str, Any]) -> str:
-    known = sorted((a for a in actions if a["online_plays"] >= _FEW), key=lambda a: -a["mean"])
+def _sentence(actions: list[Shown], policy: Worth, holdout: Worth) -> str:
+    known = sorted((a for a in actions if a["online_plays"] >= _FEW), key=lambda a: -(a["mean"] or 0.0))
     if not known:
         total = sum(a["online_plays"] for a in actions)
         return f"Too early to tell: {total:,} outcome{'' if total == 1 else 's'} so far."
@@ -144,7 +164,7 @@ def _sentence(actions: list[dict[str, Any]], policy: dict[str, Any], holdout: di
     text = f"{best['name']} is ahead with a mean outcome of {best['mean_text']} ({best['interval_text']})"
     if len(known) > 1:
         second = known[1]
-        is_clear = best["low"] > second["high"]
+        is_clear = best["low"] is not None and second["high"] is not None and best["low"] > second["high"]
         text += f"; {second['name']} has {second['mean_text']}" + ("" if is_clear else ", not yet a clear difference")
     text += "."
     if holdout["mean"] is not None and policy["mean"] is not None and holdout["n"] >= _FEW:
@@ -154,7 +174,7 @@ def _sentence(actions: list[dict[str, Any]], policy: dict[str, Any], holdout: di
     return text
 
 
-def _alarms(state: dict[str, Any], p: float) -> list[dict[str, str]]:
+def _alarms(state: State, p: float) -> list[dict[str, str]]:
     alarms = []
     if p < _ALARM_LEVEL:
         alarms.append({"message": f"The actions drawn do not fit the logged probabilities (p = {p:.2g})."})

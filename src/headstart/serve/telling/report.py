@@ -10,12 +10,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import NotRequired, TypedDict
 
 import numpy as np
 
 from headstart.arrays import Floats
 from headstart.estimates.weighted import WeightedMeans, WeightedSums, unweighted, weigh_sums
+from headstart.serve.config import Label
 
 _N_BUCKETS = 240  # of the history; when they are full, neighbours are joined and the width doubles
 _Z = 1.959963984540054
@@ -51,10 +52,47 @@ class _History:
         return max(0, int((time - self.start) / self.width))
 
 
+class Shown(TypedDict):
+    """An action as a person wants to see it; what the log and the policy add comes from the overview."""
+
+    name: str
+    shown: int
+    online_plays: int
+    mean: float | None
+    low: float | None
+    high: float | None
+    mean_text: str
+    interval_text: str
+    virtual_plays: NotRequired[int]
+    chance: NotRequired[float | None]
+    chance_text: NotRequired[str]
+    log_mean: NotRequired[float | None]
+    log_text: NotRequired[str]
+
+
+class Worth(TypedDict):
+    """The mean outcome of some users."""
+
+    n: int
+    mean: float | None
+    standard_error: float | None
+    text: str
+
+
+class History(TypedDict):
+    """Curves over time, a value for each bucket."""
+
+    times: list[str]
+    shares: list[list[float | None]]  # (K, buckets)
+    value: list[float | None]
+    holdout: list[float | None]
+    regret: list[float | None]
+
+
 class Report:
     """Sums of decisions and outcomes; `as_dict` is what the page and `GET /report` show."""
 
-    def __init__(self, action_names: Sequence[Any]) -> None:
+    def __init__(self, action_names: Sequence[Label]) -> None:
         self.action_names, k = list(action_names), len(action_names)
         self._history = _History(k)
         self._shown, self._heard, self._expected = np.zeros(k), np.zeros(k), np.zeros(k)
@@ -105,7 +143,7 @@ class Report:
         statistic = float(np.sum((vectors[:, kept].T @ difference) ** 2 / values[kept]))
         return statistic, int(kept.sum()), float(stats.chi2.sf(statistic, kept.sum()))
 
-    def history(self) -> dict[str, Any]:
+    def history(self) -> History:
         """Shares of actions, running means and estimated regret at the end of each bucket that has decisions."""
         h = self._history
         kept = h.shown.sum(axis=1) > 0
@@ -126,7 +164,7 @@ class Report:
             "regret": _numbers(np.cumsum(lost)),
         }
 
-    def value(self, *, is_holdout: bool) -> dict[str, Any]:
+    def value(self, *, is_holdout: bool) -> Worth:
         """Mean outcome of the policy's users or of the hold-out's, with its standard error."""
         n = self._values[int(is_holdout), 0]
         if n == 0:
@@ -136,7 +174,7 @@ class Report:
         text = f"{mean:.4g}" + (f" ± {_Z * error:.2g}" if n > 1 else "")
         return {"n": int(n), "mean": mean, "standard_error": as_number(error), "text": text}
 
-    def actions(self) -> list[dict[str, Any]]:
+    def actions(self) -> list[Shown]:
         """Per action: times shown, outcomes, weighted mean with a 95 % interval."""
         found = self.weighed()
         means, is_known = found.means, np.isfinite(found.standard_errors)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 import orjson
 
 from headstart import __version__
 
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
 
 @cache
-def _environment() -> Any:
+def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     return Environment(
@@ -22,16 +26,12 @@ def _environment() -> Any:
     )
 
 
-def render_index(reports: list[dict[str, Any]]) -> str:
+def render_index(reports: Sequence[Mapping[str, object]]) -> str:
     """The list of experiments."""
-    page: str = _environment().get_template("index.html").render(reports=reports, version=__version__)
-    return page
+    return _environment().get_template("index.html").render(reports=reports, version=__version__)
 
 
-def render_experiment(report: dict[str, Any]) -> str:
+def render_experiment(report: Mapping[str, object]) -> str:
     """One experiment."""
     text = orjson.dumps(report).decode().replace("<", "\\u003c")  # no text can end the script element
-    page: str = (
-        _environment().get_template("experiment.html").render(report=report, report_json=text, version=__version__)
-    )
-    return page
+    return _environment().get_template("experiment.html").render(report=report, report_json=text, version=__version__)

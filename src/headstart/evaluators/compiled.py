@@ -7,6 +7,7 @@ As with the oracles, one small base instead of the same lines in eight files; a 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -32,7 +33,7 @@ def _is_exhausted(state: Any) -> Any:
     return kernels.is_exhausted(state)
 
 
-class CompiledEvaluator:
+class CompiledEvaluator(ABC):
     """An evaluator whose arithmetic is kernels over `kernel_state`; `contexts` are the log's rows.
 
     A log in memory gives its rows. A table (anything else that speaks a log's language) is asked for a uniform sample
@@ -43,6 +44,7 @@ class CompiledEvaluator:
     _log: Any = None
     _lazy: tuple[str, ...] = ("contexts", "outcome_range")  # asked of the log when first wanted, and before a copy
 
+    @abstractmethod  # a subclass builds its state; this one is no evaluator by itself
     def __init__(self, log: Any, state: Any) -> None:
         self._log = log
         if isinstance(log, Log):
@@ -147,6 +149,7 @@ class BudgetEvaluator(CompiledEvaluator):
     estimates variances is told them with each answer, so that n answers leave n of them in its squared deviations.
     """
 
+    @abstractmethod
     def __init__(
         self,
         log: Any,

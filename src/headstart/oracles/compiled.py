@@ -8,6 +8,7 @@ of it (anything with `play`, `update` and `probabilities` is an oracle).
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from typing import Any, Self
 
 import numpy as np
@@ -45,7 +46,7 @@ def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
     kernels.probabilities(state, context, available, out)
 
 
-class CompiledOracle:
+class CompiledOracle(ABC):
     """An oracle whose arithmetic is kernels over `kernel_state`.
 
     A subclass builds the state, and may narrow `_check_outcome`; everything else is here.
@@ -55,6 +56,7 @@ class CompiledOracle:
     n_features: int  # 0: context-free, any context is accepted and ignored
     outcome_range: tuple[float, float] = (-math.inf, math.inf)  # outcomes outside are rejected
 
+    @abstractmethod  # a subclass builds its state; this one is no oracle by itself
     def __init__(self, n_actions: int, state: Any, n_features: int = 0) -> None:
         self.n_actions = n_actions
         self.n_features = n_features

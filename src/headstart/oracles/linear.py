@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,7 @@ def _update(state: Any, context: Any, action: Any, outcome: Any) -> Any:
 class LinearOracle(CompiledOracle):
     """An oracle over a state that begins with `new_linear`'s fields."""
 
+    @abstractmethod
     def __init__(self, features: Features, state: Any) -> None:
         super().__init__(features.n_actions, state, features.n_seen)
         self.features = features

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, TypeGuard, TypeVar
 
 import numpy as np
 
@@ -35,7 +35,7 @@ def missing_method(part: object, *methods: str) -> str | None:
     return next((method for method in methods if not callable(_ask(part, method, None))), None)
 
 
-def is_oracle(thing: object) -> bool:
+def is_oracle(thing: object) -> TypeGuard[Oracle]:
     """Whether this is an oracle, and not a function that makes one."""
     return not isinstance(thing, type) and missing_method(thing, "play") is None
 

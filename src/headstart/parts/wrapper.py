@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from headstart.arrays import Floats
 from headstart.checks import Available
@@ -64,6 +64,11 @@ class Wrapper(ABC):
     def update(self, context: ContextLike, action: int, outcome: float) -> None:
         """Learn a user's outcome."""
         self.inner.update(self.seen(context), action, outcome)
+
+    @property
+    def withdraw(self) -> Callable[[int], None] | None:
+        """withdraw(action): forget what the log said of an action. None: the inner oracle cannot."""
+        return OracleAbilities(self.inner).withdraw
 
     def readings(self) -> Readings:
         """What the inner oracle believes, per action."""

@@ -62,6 +62,11 @@ class ExperimentConfig:
     seed: int = 0
 
     @property
+    def at(self) -> str:
+        """Where it stands in the configuration, for errors."""
+        return f"experiments.{self.name}"
+
+    @property
     def encoding(self) -> Encoding:
         """How a user's columns become numbers."""
         categories = {name: tuple(kind) for name, kind in self.contexts.items() if kind != "number"}

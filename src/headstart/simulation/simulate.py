@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -18,18 +18,51 @@ from headstart.errors import OptionError, OutcomeError
 from headstart.kernels import draw_outcome, draw_user, expected_outcomes, play, update
 from headstart.kernels.arrays import largest
 from headstart.logs.log import Log
+from headstart.parts import Oracle, OracleAbilities, State, is_oracle
 
 _MOST_CHECKPOINTS = 200
+
+
+class Drawn(Protocol):
+    """One run's world: a log of its past, a stream of its users, and the truth that regret is measured against."""
+
+    @property
+    def log(self) -> Log:
+        """Its past."""
+
+    @property
+    def n_actions(self) -> int:
+        """Actions are 0 .. n_actions - 1."""
+
+    @property
+    def n_features(self) -> int:
+        """The length of the context that can be seen of a user."""
+
+    @property
+    def kernel_state(self) -> State:
+        """A state with the verbs `draw_user`, `draw_outcome` and `expected_outcomes`."""
+
+    def again(self) -> Drawn:
+        """The same world from the same first user on."""
+
+    def draw_user(self) -> Floats:
+        """The next user's context."""
+
+    def draw_outcome(self, action: int) -> float:
+        """What the present user does when shown `action`."""
+
+    def expected_outcomes(self) -> Floats:
+        """The mean outcome of each action for the present user, (K,)."""
 
 
 class World(Protocol):
     """Settings from which one run's world is drawn."""
 
-    def draw(self, rng: np.random.Generator) -> Any:
-        """A DrawnWorld: its `log`, its users, its truth."""
+    def draw(self, rng: np.random.Generator) -> Drawn:
+        """A world, all its unknowns drawn."""
 
 
-MakePolicy = Callable[[Any, Log, np.random.Generator], Any]
+MakePolicy = Callable[[Any, Log, np.random.Generator], Oracle]
 """(drawn world, its log, a generator) -> a policy: an oracle, a WarmStart, anything that plays and updates."""
 
 
@@ -100,7 +133,7 @@ def _run(
 
 def simulate(
     world: World,
-    policies: Mapping[str, Any],
+    policies: Mapping[str, MakePolicy | Oracle],
     rounds: int,
     runs: int,
     seed: int,
@@ -170,30 +203,26 @@ def run_all(run_one: Callable[[int], None], runs: int, n_jobs: int) -> None:
                 raise
 
 
-def _make(made: Any, drawn: Any, rng: np.random.Generator) -> Any:
-    if not hasattr(made, "play"):
-        return made(drawn, drawn.log, rng)
-    policy = deepcopy(made)
-    if hasattr(policy, "reseed"):
-        policy.reseed(rng)
-    return policy
+def _make(made: MakePolicy | Oracle, drawn: Drawn, rng: np.random.Generator) -> Oracle:
+    if is_oracle(made):
+        policy = deepcopy(made)
+        OracleAbilities(policy).reseed(rng)
+        return policy
+    return cast(MakePolicy, made)(drawn, drawn.log, rng)
 
 
-def _run_policy(drawn: Any, policy: Any, checkpoints: Integers, out: Floats) -> None:
-    needed = getattr(policy, "n_features", 0)
-    if needed not in (0, drawn.n_features):
-        raise OptionError(f"the policy decides on {needed} columns, the world shows {drawn.n_features}")
-    state = getattr(policy, "kernel_state", None)
-    if state is None:
+def _run_policy(drawn: Drawn, policy: Oracle, checkpoints: Integers, out: Floats) -> None:
+    abilities = OracleAbilities(policy)
+    if abilities.n_features not in (None, 0, drawn.n_features):
+        raise OptionError(f"the policy decides on {abilities.n_features} columns, the world shows {drawn.n_features}")
+    if abilities.kernel_state is None:
         _run_plain(drawn, policy, checkpoints, out)
         return
-    if hasattr(policy, "reserve"):
-        policy.reserve(int(checkpoints[-1]))
-        state = policy.kernel_state
+    abilities.reserve(int(checkpoints[-1]))
     seen = np.array([np.inf, -np.inf])
     arguments = (
         drawn.kernel_state,
-        state,
+        abilities.kernel_state,
         np.ones(drawn.n_actions, dtype=np.bool_),
         np.empty(drawn.n_features),
         np.empty(drawn.n_actions),
@@ -202,14 +231,14 @@ def _run_policy(drawn: Any, policy: Any, checkpoints: Integers, out: Floats) -> 
         out,
     )
     kernels.compiled(_run, *kernels.states_in(arguments), allocates=False)(*arguments)
-    low, high = getattr(policy, "outcome_range", (-np.inf, np.inf))
+    low, high = abilities.outcome_range
     if seen[0] < low or seen[1] > high:
         raise OutcomeError(
             f"outcomes must be in [{low:g}, {high:g}] for {policy!r}, the world's were in [{seen[0]:g}, {seen[1]:g}]"
         )
 
 
-def _run_plain(drawn: Any, policy: Any, checkpoints: Integers, out: Floats) -> None:
+def _run_plain(drawn: Drawn, policy: Oracle, checkpoints: Integers, out: Floats) -> None:
     """The same run, one Python call at a time, for parts without kernels."""
     regret, start = 0.0, 0
     for c, end in enumerate(checkpoints):

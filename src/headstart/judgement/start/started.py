@@ -6,17 +6,16 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from headstart.arrays import Floats, Integers
-from headstart.checks import Available, check_context
+from headstart.checks import check_context
 from headstart.errors import OptionError
 from headstart.estimates.summary import Summary
 from headstart.judgement.audit.audit import Audit, audit
 from headstart.judgement.audit.trust import Trust
 from headstart.kernels import implements, kernel, play, probabilities, update
 from headstart.oracles.knowledge_gradient import HORIZON
-from headstart.randomness import RNG
+from headstart.parts import ContextLike, Oracle, State, Wrapper
 
 
 class View(NamedTuple):
@@ -62,7 +61,7 @@ def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
     probabilities(state.oracle, state.seen, available, out)
 
 
-class Started:
+class Started(Wrapper):
     """A policy that starts from a log: an oracle with `play`, `update` and `probabilities`, and what it was made of.
 
     Attributes
@@ -77,7 +76,7 @@ class Started:
 
     def __init__(
         self,
-        oracle: Any,
+        oracle: Oracle,
         *,
         log: Any,
         population: Any,
@@ -88,9 +87,7 @@ class Started:
         view: View | None,
     ) -> None:
         self.oracle, self.summary, self.trust, self.reasons = oracle, summary, trust, reasons
-        self.n_actions = oracle.n_actions
         self._log, self._population, self._horizon, self._view = log, population, horizon, view
-        self.n_features = 0 if view is None else log.n_features
         self._seen = np.ones(1 if view is None else view.columns.size + 1)
 
     @property
@@ -114,45 +111,20 @@ class Started:
         return audit(self._log, horizon=self._horizon, population=self._population)
 
     @property
-    def kernel_state(self) -> Any:
-        """The state for the compiled loops, or None if the oracle has none."""
-        inner = getattr(self.oracle, "kernel_state", None)
-        if inner is None or self._view is None:
-            return inner
-        return StartedState(inner, *self._view, self._seen)
+    def inner(self) -> Oracle:
+        """What decides."""
+        return self.oracle
 
-    def play(self, context: ArrayLike | None = None, available: Available = None) -> int:
-        """Choose an action for this user."""
-        action: int = self.oracle.play(self._as_seen(context), available)
-        return action
+    @property
+    def n_features(self) -> int:
+        """How long a context is; 0: none is looked at."""
+        return 0 if self._view is None else int(self._log.n_features)
 
-    def update(self, context: ArrayLike | None, action: int, outcome: float) -> None:
-        """Learn what came of it."""
-        self.oracle.update(self._as_seen(context), action, outcome)
+    def around(self, inner: State) -> State:
+        """The state of the whole around the oracle's."""
+        return inner if self._view is None else StartedState(inner, *self._view, self._seen)
 
-    def probabilities(self, context: ArrayLike | None = None, available: Available = None) -> Floats:
-        """The exact chance of each action in `play`."""
-        chances: Floats = self.oracle.probabilities(self._as_seen(context), available)
-        return chances
-
-    def readings(self) -> Any:
-        """The oracle's readings."""
-        return self.oracle.readings()
-
-    def reseed(self, rng: RNG) -> None:
-        """New randomness; what was learnt stays."""
-        if hasattr(self.oracle, "reseed"):
-            self.oracle.reseed(rng)
-
-    def get_state(self) -> Any:
-        """What the oracle has learnt, as arrays."""
-        return self.oracle.get_state()
-
-    def set_state(self, saved: Any) -> None:
-        """Take up a state from `get_state` of a policy that was started from the same log."""
-        self.oracle.set_state(saved)
-
-    def _as_seen(self, context: ArrayLike | None) -> Any:
+    def seen(self, context: ContextLike) -> Floats | None:
         """The columns that are decided on, in standard units; from the log's columns, or from these alone."""
         view = self._view
         if view is None:

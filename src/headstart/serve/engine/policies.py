@@ -2,51 +2,80 @@
 
 from __future__ import annotations
 
-import inspect
-from typing import Any
+from collections.abc import Mapping
+from typing import cast
 from zlib import crc32
 
 import numpy as np
 
 from headstart import evaluators, oracles
 from headstart.errors import OptionError
+from headstart.estimates.summary import Summary
+from headstart.forest import ForestOptions
+from headstart.judgement.start.start import start
 from headstart.logs.log import Log
+from headstart.parts import Evaluator, EvaluatorAbilities, Oracle, OracleAbilities
+from headstart.parts.catalogue import BuiltIn, find_parts
 from headstart.serve.config import ExperimentConfig, Part
 from headstart.serve.engine.served_policy import ServedPolicy
-from headstart.warmstart.warmstart import WarmStart
+from headstart.warmstart.conflict import Guarded
+from headstart.warmstart.warmstart import Schedule, WarmStart
+
+_ORACLES = find_parts(oracles, "play", "update", "probabilities")
+_EVALUATORS = find_parts(evaluators, "get_outcome")
+_GUARDS = {Guarded.__name__: BuiltIn.of(Guarded)}
+_DEFAULT_ORACLE, _DEFAULT_EVALUATOR = Part("ThompsonNormal"), Part("IPSWeighting")
 
 
 def build_policy(config: ExperimentConfig, log: Log | None) -> ServedPolicy:
     """The policy before its first user. The same configuration and log give the same bits."""
     names = config.encoding.names
     if log is None:
-        return ServedPolicy(_guard(config, _build_oracle(config, len(names))), config.encoding, 0)
+        if config.guard is not None:
+            raise OptionError(f"{config.at}.guard needs a log to guard against: declare {config.at}.log")
+        return ServedPolicy(_build_oracle(config, len(names)), config.encoding, 0)
     # The log's columns are the experiment's, as far as it has them, then those that one only adjusts for.
     n_shared = sum(name in names for name in log.context_names)
-    n_extra = log.n_features - n_shared
-    if config.oracle is None and config.evaluator is None:
-        from headstart.judgement.start.start import start
-
-        chosen: Any = start(log, decide_on=list(range(n_shared)) or None, rng=_stream(config, "start"))
-    else:
-        chosen = _warm_start(config, log, n_shared)
-    if getattr(chosen, "n_features", 0) > 0 and n_shared < len(names):
+    policy = _build_from(config, log, n_shared)
+    if OracleAbilities(policy).n_features and n_shared < len(names):
         missing = next(name for name in names if name not in log.context_names)
-        raise OptionError(f"experiments.{config.name}: the policy decides on {missing!r}, which the log has not")
-    return ServedPolicy(_guard(config, chosen), config.encoding, n_extra)
+        raise OptionError(f"{config.at}: the policy decides on {missing!r}, which the log has not")
+    return ServedPolicy(policy, config.encoding, log.n_features - n_shared)
 
 
-def _warm_start(config: ExperimentConfig, log: Log, n_shared: int) -> WarmStart:
+def _build_from(config: ExperimentConfig, log: Log, n_shared: int) -> Oracle:
+    """A policy that starts from the log: by `start`, by an oracle that takes a summary of it, or by virtual plays."""
+    if config.oracle is None and config.evaluator is None:
+        started = start(log, decide_on=list(range(n_shared)) or None, rng=_stream(config, "start"))
+        return _guard(config, started, started.summary)
+    evaluator = _build_evaluator(config, log)
+    wanted = config.oracle or _DEFAULT_ORACLE
+    if wanted.name in _ORACLES and "summary" in _ORACLES[wanted.name].needs:
+        return _build_from_summary(config, evaluator, wanted, n_shared)
     is_same = log.context_names == config.encoding.names
-    oracle = _build_oracle(config, n_shared)
-    return WarmStart(
-        oracle,
-        _build_evaluator(config, log),
+    warm_start = WarmStart(
+        _build_oracle(config, n_shared),
+        evaluator,
         contexts=None if is_same else log.contexts,  # users bring no whole row: virtual ones are the log's alone
-        schedule=config.schedule or "each-round",  # type: ignore[arg-type]
+        schedule=cast(Schedule, config.schedule or "each-round"),
         decide_on=None if is_same else range(n_shared),
         rng=_stream(config, "contexts"),
     )
+    return _guard(config, warm_start, None)
+
+
+def _build_from_summary(config: ExperimentConfig, evaluator: Evaluator, wanted: Part, n_shared: int) -> Oracle:
+    """An oracle that knows the log by its summary: virtual plays would tell it everything a second time."""
+    if config.schedule is not None:
+        raise OptionError(f"{config.at}.schedule is of virtual plays, and {wanted.name} takes the log as a whole")
+    told = EvaluatorAbilities(evaluator).summary
+    if told is None:
+        raise OptionError(
+            f"{config.at}.oracle {wanted.name} needs a summary of the log, which {type(evaluator).__name__} has not: "
+            f'declare {config.at}.evaluator = "{_DEFAULT_EVALUATOR.name}" or "DoublyRobust"'
+        )
+    summary = told()
+    return _guard(config, _build_oracle(config, n_shared, summary), summary)
 
 
 def _stream(config: ExperimentConfig, part: str) -> np.random.Generator:
@@ -55,56 +84,61 @@ def _stream(config: ExperimentConfig, part: str) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(words))
 
 
-def _build_oracle(config: ExperimentConfig, n_features: int) -> Any:
-    part = config.oracle or Part("ThompsonNormal" if hasattr(oracles, "ThompsonNormal") else "UCB")
-    given = {"n_actions": len(config.actions), "n_features": n_features}
-    return _build(f"experiments.{config.name}.oracle", oracles, part, given, _stream(config, "oracle"))
+def _build_oracle(config: ExperimentConfig, n_features: int, summary: Summary | None = None) -> Oracle:
+    given: dict[str, object] = {"n_actions": len(config.actions), "n_features": n_features}
+    if summary is not None:
+        given["summary"] = summary
+    part = config.oracle or _DEFAULT_ORACLE
+    return cast(Oracle, _build(config, "oracle", _ORACLES, part, given))
 
 
-def _build_evaluator(config: ExperimentConfig, log: Log) -> Any:
-    at = f"experiments.{config.name}.evaluator"
-    part = config.evaluator or Part("IPSWeighting" if log.has_propensities else "HistoricalAverage")
+def _build_evaluator(config: ExperimentConfig, log: Log) -> Evaluator:
     if config.evaluator is None and not log.has_propensities:
         raise OptionError(
-            f"{at} is missing and the log has no propensities: name an evaluator, give log.propensity, or set "
-            "log.estimate_propensities = true"
+            f"{config.at}.evaluator is missing and the log has no propensities: name an evaluator, give "
+            "log.propensity, or set log.estimate_propensities = true"
         )
-    return _build(at, evaluators, part, {"log": log}, _stream(config, "evaluator"))
+    part = config.evaluator or _DEFAULT_EVALUATOR
+    return cast(Evaluator, _build(config, "evaluator", _EVALUATORS, part, {"log": log}))
 
 
-def _guard(config: ExperimentConfig, policy: Any) -> Any:
+def _guard(config: ExperimentConfig, policy: Oracle, summary: Summary | None) -> Oracle:
     """The policy under the configured guard, which withdraws the log of an action whose users contradict it."""
     if config.guard is None:
         return policy
-    from headstart.warmstart import conflict
+    decider = policy.oracle if isinstance(policy, WarmStart) else policy
+    if OracleAbilities(decider).n_features:
+        raise OptionError(
+            f"{config.at}.guard compares what users of an action do with what the log says of all, and this policy "
+            "decides by context whom it shows an action to. Leave the guard out, or declare an oracle that decides "
+            f'for all alike, {config.at}.oracle = "{_DEFAULT_ORACLE.name}"'
+        )
+    given = {"policy": policy, "summary": summary}
+    return cast(Oracle, _build(config, "guard", _GUARDS, config.guard, given))
 
-    at = f"experiments.{config.name}.guard"
-    if not isinstance(policy, WarmStart):
-        raise OptionError(f"{at} needs a log to guard against: declare experiments.{config.name}.log")
-    return _build(at, conflict, config.guard, {"policy": policy}, _stream(config, "guard"))
 
-
-def _build(at: str, family: Any, part: Part, given: dict[str, Any], rng: np.random.Generator) -> Any:
-    make = getattr(family, part.name, None)
-    if not inspect.isclass(make):
-        known = sorted(name for name in family.__all__ if inspect.isclass(getattr(family, name)))
+def _build(
+    config: ExperimentConfig, kind: str, family: Mapping[str, BuiltIn], part: Part, given: Mapping[str, object]
+) -> object:
+    at = f"{config.at}.{kind}"
+    supplied = {**given, "rng": _stream(config, kind)}
+    made = family.get(part.name)
+    if made is None:
+        # A summary is supplied to an oracle that wants one, where there is a log.
+        known = [name for name, each in family.items() if not each.lacks({*supplied, "summary"})]
         raise OptionError(f"{at} has no {part.name!r}; known: {', '.join(known)}")
-    taken = inspect.signature(make).parameters
-    settings: dict[str, Any] = {name: value for name, value in given.items() if name in taken}
-    if "rng" in taken:
-        settings["rng"] = rng
-    for name, value in part.options.items():
-        if name not in taken or name in settings:
-            offered = [each for each in taken if each not in settings]
-            raise OptionError(f"{at} {part.name} has no setting {name!r}; known: {', '.join(offered) or 'none'}")
-        settings[name] = _as_forest_options(value) if name == "options" else value
+    lacking = made.lacks(supplied)
+    if "summary" in lacking:
+        raise OptionError(f"{at} {part.name} needs a summary of a log: declare {config.at}.log")
+    if lacking:
+        raise OptionError(f"{at} {part.name} needs {', '.join(lacking)}, which a configuration cannot hold")
+    settings = {name: _as_setting(name, value) for name, value in part.options.items()}
     try:
-        return make(**settings)
-    except TypeError as error:
-        raise OptionError(f"{at} {part.name}: {error}") from None
+        return made.build(supplied, settings)
+    except OptionError as error:
+        raise OptionError(f"{at} {error}") from None
 
 
-def _as_forest_options(table: Any) -> Any:
-    from headstart.forest import ForestOptions
-
-    return ForestOptions(**table)
+def _as_setting(name: str, value: object) -> object:
+    """A part's setting; a forest's options are a table."""
+    return ForestOptions(**value) if name == "options" and isinstance(value, dict) else value

@@ -200,8 +200,12 @@ class Revocable(Wrapper):
         else:
             self._users.append((None if context is None else np.array(context, dtype=np.float64), action, outcome))
 
-    def withdraw(self, action: int) -> None:
-        """Forget what the log said of an action, for good; what users did stays."""
+    @property
+    def withdraw(self) -> Callable[[int], None]:
+        """withdraw(action): forget what the log said of an action, for good; what users did stays."""
+        return self._withdraw
+
+    def _withdraw(self, action: int) -> None:
         index = check_action(action, self.n_actions)
         if self._online is not None:
             self._masked.is_withdrawn[index] = True

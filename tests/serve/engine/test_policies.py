@@ -1,0 +1,107 @@
+"""From a configuration to a policy: every built-in part by its name, and errors that say what to write."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import headstart as hs
+from headstart.errors import OptionError
+from headstart.serve.config import read_experiment
+from headstart.serve.engine.policies import build_policy
+from headstart.warmstart.conflict import Guarded
+from headstart.warmstart.warmstart import WarmStart
+
+
+def logged(has_propensities: bool = True) -> hs.Log:
+    rng = np.random.default_rng(0)
+    n = 120
+    contexts = {"age": rng.normal(size=n), "device": np.array(["phone", "desk"])[rng.integers(0, 2, n)]}
+    propensities = np.full(n, 0.5) if has_propensities else None
+    return hs.Log(np.array(["a", "b"])[rng.integers(0, 2, n)], rng.random(n), contexts, propensities=propensities)
+
+
+def built(log: hs.Log | None = None, **settings: Any) -> Any:
+    """The policy of an experiment with these settings; a log has the columns `age` and `device`."""
+    declared = {"actions": ["a", "b"], "contexts": {"age": "number", "device": ["desk", "phone"]}, **settings}
+    if log is not None:
+        declared["log"] = log = log if declared["contexts"] else log.without(["age", "device"])
+    return build_policy(read_experiment("ads", declared), log).policy
+
+
+@pytest.mark.parametrize("name", ["KnowledgeGradient", "MinUCB", "RobustThompson"])
+def test_an_oracle_that_starts_from_a_summary_gets_the_logs(name: str):
+    log = logged()
+    policy = built(log, oracle=name, evaluator="DoublyRobust")
+    assert type(policy).__name__ == name
+    rng = np.random.default_rng(0)
+    summary = hs.DoublyRobust(log).summary()
+    twin = getattr(hs, name)(2, summary, **({} if name == "MinUCB" else {"rng": rng}))
+    np.testing.assert_array_equal(policy.probabilities(None), twin.probabilities(None))
+
+
+@pytest.mark.parametrize("name", ["KnowledgeGradient", "MinUCB", "RobustThompson"])
+def test_an_oracle_that_starts_from_a_summary_needs_a_log(name: str):
+    with pytest.raises(OptionError, match=f"ads.oracle {name} needs a summary of a log: declare experiments.ads.log"):
+        built(oracle=name)
+
+
+def test_virtual_plays_would_tell_a_summary_twice():
+    with pytest.raises(OptionError, match=r"ads\.schedule is of virtual plays, and MinUCB takes the log as a whole"):
+        built(logged(), oracle="MinUCB", schedule="batch")
+
+
+def test_an_evaluator_without_a_summary_is_named_with_those_that_have_one():
+    with pytest.raises(OptionError, match=r'ExactMatching has not: declare .*evaluator = "IPSWeighting" or "Doubly'):
+        built(logged(), oracle="KnowledgeGradient", evaluator="ExactMatching")
+
+
+@pytest.mark.parametrize("log", [None, logged()])
+def test_what_is_no_oracle_is_not_listed(log: hs.Log | None):
+    with pytest.raises(OptionError, match=r"ads\.oracle has no 'UBC'; known: ") as error:
+        built(log, oracle="UBC", evaluator=None if log is None else "IPSWeighting")
+    known = str(error.value).split("known: ")[1].split(", ")
+    assert {"UCB", "LinUCB", "EpsilonForest", "KnowledgeGradient", "MinUCB", "RobustThompson"} <= set(known)
+    assert not {"Readings", "CompiledOracle", "LinKnowledgeGradient", "StochasticDelayedBandit"} & set(known)
+
+
+def test_a_part_that_no_configuration_can_hold_says_why():
+    with pytest.raises(OptionError, match="LinKnowledgeGradient needs models, which a configuration cannot hold"):
+        built(oracle="LinKnowledgeGradient")
+
+
+def test_every_listed_part_can_be_built():
+    """A number where a setting has no default; otherwise the name alone."""
+    with pytest.raises(OptionError) as error:
+        built(oracle="?")
+    for name in str(error.value).split("known: ")[1].split(", "):
+        settings = {"half_life": 10.0} if "Discounted" in name else {"window": 9} if "Window" in name else {}
+        built(logged(), oracle={"name": name, **settings}, evaluator="IPSWeighting")
+
+
+def test_a_guard_goes_around_what_start_chooses_as_around_a_warm_start():
+    for settings in ({}, {"oracle": "ThompsonNormal", "evaluator": "IPSWeighting"}, {"oracle": "MinUCB"}):
+        guarded = built(logged(), contexts={}, guard="Guarded", **settings)
+        assert isinstance(guarded, Guarded)
+        for _ in range(60):  # the log's mean is 1/2
+            guarded.update(None, 0, 5.0 + np.sin(guarded.readings().counts.sum()))
+        assert [conflict.action for conflict in guarded.withdrawals] == [0]
+    assert isinstance(built(logged(), oracle="ThompsonNormal", evaluator="IPSWeighting"), WarmStart)
+
+
+@pytest.mark.parametrize("settings", [{}, {"oracle": "LinUCB", "evaluator": "LinearModel"}])
+def test_a_guard_of_a_policy_that_decides_by_context_says_what_to_write(settings: dict[str, Any]):
+    with pytest.raises(OptionError, match=r'Leave the guard out, or declare .* experiments\.ads\.oracle = "Thompson'):
+        built(logged(), guard="Guarded", **settings)
+
+
+def test_a_guard_needs_a_log():
+    with pytest.raises(OptionError, match=r"ads\.guard needs a log to guard against: declare experiments\.ads\.log"):
+        built(guard="Guarded")
+
+
+def test_a_log_without_propensities_needs_an_evaluator():
+    with pytest.raises(OptionError, match=r"ads\.evaluator is missing and the log has no propensities"):
+        built(logged(has_propensities=False), oracle="UCB")

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import headstart as hs
-from headstart.judgement.start.look import estimate_chances
+from headstart.estimates.propensity.missing import fill_missing
 from headstart.judgement.start.start import start
 from headstart.logs.log import Log
 from headstart.oracles.min_ucb import MinUCB
@@ -79,7 +79,7 @@ class _Told:
 
 
 def _usable(log: Log) -> Log:
-    return log if log.has_propensities else estimate_chances(log)
+    return log if log.has_propensities else fill_missing(log).log
 
 
 def _pooled(log: Log, rng: Any) -> Any:

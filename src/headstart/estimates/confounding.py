@@ -24,11 +24,6 @@ class OmittedColumns:
     names: tuple[str, ...]  # (C,) the log's own columns: a categorical one is left out whole
     biases: Floats  # (C, K) in units of the outcome, chance taken off
 
-    @property
-    def strongest(self) -> Floats:
-        """Per action, the largest bias by any one column, whatever its sign, (K,); 0 without columns."""
-        return np.abs(self.biases).max(axis=0, initial=0.0)
-
 
 def omit_columns(log: Log) -> OmittedColumns:
     """Leave out each column in turn.

@@ -10,7 +10,6 @@ import headstart as hs
 from headstart.errors import ContextError, OptionError
 from headstart.judgement.audit.findings import glance
 from headstart.judgement.audit.trust import Trust
-from headstart.judgement.start.look import estimate_chances
 from headstart.judgement.start.start import start
 from headstart.judgement.start.started import Started
 from headstart.oracles.thompson_normal import ThompsonNormal
@@ -152,23 +151,6 @@ def test_a_policy_that_had_settled_logged_no_wrong_propensities():
     assert glance(hs.Log(actions, np.ones(2000), propensities=chances)).totals.wrong is None
     lied = hs.Log(actions, np.ones(2000), propensities=np.full((2000, 2), 0.5))
     assert glance(lied).totals.wrong == 0
-
-
-def test_chances_learnt_from_noise_are_not_believed():
-    """Actions by lot and 60 columns of noise: the shares are all there is to know."""
-    rng = np.random.default_rng(0)
-    log = hs.Log(rng.integers(0, 2, 200), rng.random(200), rng.standard_normal((200, 60)))
-    chances = estimate_chances(log).propensities
-    assert np.abs(chances - 0.5).max() < 0.25  # plain logistic regression has some below 0.01
-
-
-def test_chances_of_a_real_policy_are_believed():
-    rng = np.random.default_rng(0)
-    x = rng.standard_normal((2000, 1))
-    p = 1 / (1 + np.exp(-2 * x[:, 0]))
-    actions = (rng.random(2000) < p).astype(int)
-    chances = estimate_chances(hs.Log(actions, rng.random(2000), x)).propensities
-    assert np.abs(chances - np.where(actions == 1, p, 1 - p)).mean() < 0.03
 
 
 # --- deciding by context

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from headstart.checks import check_number, check_whole
+from headstart.estimates.propensity.missing import fill_with_sample
 from headstart.judgement.audit.checks.actions import ActionsFinding
 from headstart.judgement.audit.checks.balance import BalanceFinding, TotalsFinding
 from headstart.judgement.audit.checks.calibration import CalibrationFinding
@@ -19,7 +20,6 @@ from headstart.judgement.audit.checks.propensities import PropensityFinding
 from headstart.judgement.audit.checks.refutations import RefutationFinding
 from headstart.judgement.audit.checks.sensitivity import SensitivityFinding
 from headstart.judgement.audit.checks.value import ValueFinding
-from headstart.judgement.audit.estimating import with_estimates
 from headstart.judgement.audit.findings import CHECKS, Material, Settings
 from headstart.judgement.audit.plain import as_plain
 from headstart.judgement.audit.rows import draw_sorted
@@ -117,7 +117,7 @@ def audit(
         sample = draw_sorted(log, n_sample, seed)
         done(1)
         if not is_logged:
-            log, sample = with_estimates(log, sample, seed)
+            log, sample = fill_with_sample(log, sample, seed)
         done(1)
         material = Material(log, sample, is_logged, settings, population)
         found: dict[str, Any] = {}  # the fields of Audit, each by the check of its name

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from headstart.arrays import Floats
-from headstart.estimates.propensity import estimate_propensities
+from headstart.estimates.propensity.missing import fill_missing
 from headstart.judgement.audit.checks.actions import ActionsFinding, describe_actions
 from headstart.judgement.audit.checks.balance import BalanceFinding, TotalsFinding, check_totals, describe_balance
 from headstart.judgement.audit.checks.calibration import describe_calibration
@@ -112,7 +112,7 @@ class Material:
         """The sample with other contexts and the propensities that those suggest."""
         rows = self.sample
         other = Log(rows.actions, rows.outcomes, contexts, n_actions=rows.n_actions)
-        return estimate_propensities(other, rng=self.settings.seed)
+        return fill_missing(other, self.settings.seed).log
 
 
 def _totals(material: Material) -> TotalsFinding | None:

@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from headstart.arrays import Integers
 from headstart.checks import check_number, check_whole
 from headstart.errors import OptionError
-from headstart.estimates.propensity import estimate_propensities
+from headstart.estimates.propensity.missing import fill_missing
 from headstart.estimates.regression import predict_from
 from headstart.judgement.compare.comparison import Comparison, Difference, Earning
 from headstart.judgement.compare.noise import REPEATS, Tally, standard_error
@@ -138,7 +138,7 @@ def _as_rows(log: Any, split: str, seed: int) -> tuple[Log, list[str]]:
     if not rows.has_propensities:
         if len(rows) < 10:
             raise OptionError(f"the log has no propensities and {len(rows)} rows are too few to estimate them")
-        rows = estimate_propensities(rows, rng=seed, warn_share=1.0)
+        rows = fill_missing(rows, seed).log
         notes.append(
             "the log has no propensities: they were estimated from its contexts by logistic regression, so the "
             "comparison is right as far as the contexts hold what the actions were chosen by"

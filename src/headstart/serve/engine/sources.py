@@ -84,9 +84,9 @@ def _read_log(config: ExperimentConfig, options: dict[str, Any]) -> Log:  # opti
     except TypeError as error:
         raise LogError(f"{at}: {error}") from None
     if is_estimated and not log.has_propensities:
-        from headstart.estimates.propensity import estimate_propensities
+        from headstart.estimates.propensity.missing import fill_missing
 
-        log = estimate_propensities(log)
+        log = fill_missing(log).log
     return log
 
 

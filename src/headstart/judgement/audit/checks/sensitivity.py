@@ -49,7 +49,6 @@ class SensitivityFinding:
     robustness: float  # Cinelli and Hazlett's robustness value
     observed_bias: float  # raw lead minus weighted lead: what the contexts' confounding amounted to
     benchmarks: tuple[Benchmark, ...]  # strongest first
-    confounding: tuple[float, ...]  # per action, the largest bias of its mean that leaving out one column causes
 
     @property
     def strongest(self) -> float:
@@ -75,7 +74,6 @@ def find_tipping_point(actions: ActionsFinding, log: Log) -> SensitivityFinding 
     rivals.sort(key=lambda rival: rival.tipping)
     spread = math.sqrt((best.variance + second.variance) / 2.0)
     e_value, e_low, scale = _e_values(actions, spread)
-    omitted = omit_columns(log)
     return SensitivityFinding(
         tipping=actions.lead,
         useless=rivals[0].low,
@@ -86,8 +84,7 @@ def find_tipping_point(actions: ActionsFinding, log: Log) -> SensitivityFinding 
         e_value_scale=scale,
         robustness=_robustness_of(log, actions.best, actions.second),
         observed_bias=(best.raw_mean - second.raw_mean) - actions.lead,
-        benchmarks=_benchmarks(omitted, actions.best, actions.second),
-        confounding=tuple(omitted.strongest.tolist()),
+        benchmarks=_benchmarks(omit_columns(log), actions.best, actions.second),
     )
 
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
+from headstart.checks import NO_CONTEXT
 from headstart.kernels.bernoulli import divergence, divergence_upper
 from headstart.kernels.moments import absorb_moments, new_moments, take_moments, update_moments
 from headstart.kernels.widths import normal_width, worst_width
@@ -17,28 +18,28 @@ from headstart.oracles.ucb_normal import UCBNormalState
 
 
 def _fresh(n_actions: int = 2) -> UCBNormalState:
-    return UCBNormalState(*new_moments(n_actions))
+    return UCBNormalState(new_moments(n_actions))
 
 
 def test_spread_by_hand():
     """Outcomes 1, 2, 6: mean 3, squared deviations 4 + 1 + 9 = 14."""
     state = _fresh()
     for outcome in (1.0, 2.0, 6.0):
-        update_moments(state, None, 1, outcome)
-    assert (state.counts[1], state.sums[1], state.means[1]) == (3.0, 9.0, 3.0)
-    assert state.squares[1] == pytest.approx(14.0, rel=1e-15)
-    assert (state.counts[0], state.squares[0]) == (0.0, 0.0)
+        update_moments(state, NO_CONTEXT, 1, outcome)
+    assert (state.tally.counts[1], state.tally.sums[1], state.tally.means[1]) == (3.0, 9.0, 3.0)
+    assert state.tally.squares[1] == pytest.approx(14.0, rel=1e-15)
+    assert (state.tally.counts[0], state.tally.squares[0]) == (0.0, 0.0)
 
 
 @given(st.lists(st.floats(-10.0, 10.0), min_size=1, max_size=50), st.sampled_from([0.0, 1e6]))
 def test_spread_is_numpy_s_around_any_centre(outcomes: list[float], centre: float):
     state, moved = _fresh(), np.array(outcomes) + centre
     for outcome in moved:
-        update_moments(state, None, 0, outcome)
-    assert state.means[0] == pytest.approx(moved.mean(), abs=1e-9)
+        update_moments(state, NO_CONTEXT, 0, outcome)
+    assert state.tally.means[0] == pytest.approx(moved.mean(), abs=1e-9)
     # Rounding of an outcome around 1e6 is 1e-10, of its squared deviation from up to 20 away 4e-9.
-    assert state.squares[0] == pytest.approx(((moved - moved.mean()) ** 2).sum(), rel=1e-9, abs=1e-6)
-    assert state.squares[0] >= 0.0
+    assert state.tally.squares[0] == pytest.approx(((moved - moved.mean()) ** 2).sum(), rel=1e-9, abs=1e-6)
+    assert state.tally.squares[0] >= 0.0
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 100])
@@ -46,29 +47,29 @@ def test_n_answers_of_a_mean_with_a_variance_leave_both_exactly(n: int):
     """n virtual outcomes of 0.25 that vary by 0.5: mean 0.25, squared deviations n / 2, whatever n."""
     state = _fresh()
     for _ in range(n):
-        absorb_moments(state, None, 0, 0.25, 0.5)
-    assert (state.counts[0], state.means[0], state.squares[0]) == (n, 0.25, 0.5 * n)
+        absorb_moments(state, NO_CONTEXT, 0, 0.25, 0.5)
+    assert (state.tally.counts[0], state.tally.means[0], state.tally.squares[0]) == (n, 0.25, 0.5 * n)
 
 
 def test_virtual_and_real_outcomes_pool_like_one_sample():
     """4 virtual outcomes of mean 1 and variance 2 are (1 -+ sqrt 2) twice each, as far as moments can tell."""
     state, rows = _fresh(), [1 - math.sqrt(2), 1 + math.sqrt(2)] * 2 + [3.0, 0.5]
     for _ in range(4):
-        absorb_moments(state, None, 0, 1.0, 2.0)
+        absorb_moments(state, NO_CONTEXT, 0, 1.0, 2.0)
     for outcome in (3.0, 0.5):
-        update_moments(state, None, 0, outcome)
-    assert state.means[0] == pytest.approx(np.mean(rows), rel=1e-14)
-    assert state.squares[0] / 6 == pytest.approx(np.var(rows), rel=1e-14)
+        update_moments(state, NO_CONTEXT, 0, outcome)
+    assert state.tally.means[0] == pytest.approx(np.mean(rows), rel=1e-14)
+    assert state.tally.squares[0] / 6 == pytest.approx(np.var(rows), rel=1e-14)
 
 
 def test_taking_an_action_takes_all_of_it_and_nothing_else():
     state, other = _fresh(), _fresh()
     for action in (0, 1):
         for outcome in (1.0, 4.0):
-            update_moments(state, None, action, outcome)
-    update_moments(other, None, 0, 7.0)
+            update_moments(state, NO_CONTEXT, action, outcome)
+    update_moments(other, NO_CONTEXT, 0, 7.0)
     take_moments(state, other, 0)
-    assert [values.tolist() for values in state] == [[1, 2], [7, 5], [7, 2.5], [0, 4.5]]
+    assert [values.tolist() for values in state.tally] == [[1, 2], [7, 5], [7, 2.5], [0, 4.5]]
 
 
 def test_widths_by_hand():

@@ -17,39 +17,40 @@ from headstart.kernels import absorb, get_variance, implements, is_implemented, 
 ORACLE = """
 from typing import NamedTuple
 
-import numpy as np
-
-from headstart.arrays import Bools, Floats
+from headstart.arrays import Bools, Floats, Words
 from headstart.kernels import implements, play, probabilities, update
-from headstart.oracles import CompiledOracle
+from headstart.kernels.random import draw_uniform
+from headstart.kernels.tally import Tally, least_played, new_tally, update_tally
+from headstart.oracles.compiled import CompiledOracle
+from headstart.randomness import RNG, as_words
 
 
 class TurnState(NamedTuple):
-    counts: Floats  # (K,)
-    means: Floats  # (K,)
+    tally: Tally
+    luck: Words  # (4,)
 
 
 @implements(play, TurnState)
 def _play(state: TurnState, context: Floats, available: Bools) -> int:
-    rarest = -1
-    for a in range(state.counts.size):
-        if available[a] and (rarest < 0 or state.counts[a] < state.counts[rarest]):
-            rarest = a
-    return rarest
-
-
-@implements(update, TurnState)
-def _update(state: TurnState, context: Floats, action: int, outcome: float) -> None:
-    state.counts[action] += 1.0
-    state.means[action] += (outcome - state.means[action]) / state.counts[action]
+    draw_uniform(state.luck)
+    return least_played(state.tally.counts, available)
 
 
 @implements(probabilities, TurnState)
 def _probabilities(state: TurnState, context: Floats, available: Bools, out: Floats) -> None:
-    out[play(state, context, available)] = 1.0
+    out[:] = 0.0
+    out[least_played(state.tally.counts, available)] = 1.0
 
 
-oracle = CompiledOracle(2, TurnState(np.zeros(2), np.zeros(2)))
+implements(update, TurnState)(update_tally)
+
+
+class Turns(CompiledOracle[TurnState]):
+    def __init__(self, n_actions: int, rng: RNG = None) -> None:
+        super().__init__(n_actions, TurnState(new_tally(n_actions), as_words(rng)))
+
+
+oracle = Turns(2, rng=1)
 for _ in range(3):
     oracle.update(None, oracle.play(), 1.0)
 print(oracle.readings().counts.tolist(), oracle.probabilities().tolist())

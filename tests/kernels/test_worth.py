@@ -32,19 +32,21 @@ def test_the_gain_at_the_ends():
 def _state(seed: int) -> SimpleNamespace:
     rng = np.random.default_rng(seed)
     return SimpleNamespace(
-        weights=rng.dirichlet(np.ones(3), size=2),
-        locations=rng.normal(size=(2, 3)),
-        scales=rng.uniform(0.05, 1.0, (2, 3)),
-        sizes=rng.uniform(0.5, 50.0, (2, 3)),
-        counts=np.array([4.0, 0.0]),
+        belief=SimpleNamespace(
+            weights=rng.dirichlet(np.ones(3), size=2),
+            locations=rng.normal(size=(2, 3)),
+            scales=rng.uniform(0.05, 1.0, (2, 3)),
+            sizes=rng.uniform(0.5, 50.0, (2, 3)),
+        ),
+        tally=SimpleNamespace(counts=np.array([4.0, 0.0])),
         caution=3.0,
-        scratch_caps=np.array([-0.2, np.inf]),
+        caps=np.array([-0.2, np.inf]),
     )
 
 
 def _locations(state: SimpleNamespace, a: int) -> np.ndarray:
     """What the log says is capped."""
-    return np.array([min(state.locations[a, 0], state.scratch_caps[a]), *state.locations[a, 1:]])
+    return np.array([min(state.belief.locations[a, 0], state.caps[a]), *state.belief.locations[a, 1:]])
 
 
 def _slow_worth(state: SimpleNamespace, a: int, reference: float, remaining: float, is_leader: bool) -> float:
@@ -52,9 +54,9 @@ def _slow_worth(state: SimpleNamespace, a: int, reference: float, remaining: flo
     found = [0.0]
     for m in 2.0 ** np.arange(10):
         if m < remaining:
-            moved = state.scales[a] * np.sqrt(m / (m + state.sizes[a] + state.counts[a]))
+            moved = state.belief.scales[a] * np.sqrt(m / (m + state.belief.sizes[a] + state.tally.counts[a]))
             z = (_locations(state, a) - reference) / moved * (-1 if is_leader else 1)
-            gain = (state.weights[a] * [1.0, 3.0, 3.0]) @ (moved * (stats.norm.pdf(z) + z * stats.norm.cdf(z)))
+            gain = (state.belief.weights[a] * [1.0, 3.0, 3.0]) @ (moved * (stats.norm.pdf(z) + z * stats.norm.cdf(z)))
             found.append((remaining - m) * gain / m)
     return max(found)
 
@@ -67,7 +69,7 @@ def test_the_worth_is_the_largest_over_looks_ahead(seed):
             expected = _slow_worth(state, a, reference, remaining, is_leader)
             found = worth_of(state, a, reference, remaining, 0.0, is_leader)
             assert found == pytest.approx(expected, rel=1e-9, abs=1e-15)
-        assert mean_of(state, a) == pytest.approx(state.weights[a] @ _locations(state, a), rel=1e-14)
+        assert mean_of(state, a) == pytest.approx(state.belief.weights[a] @ _locations(state, a), rel=1e-14)
 
 
 def test_what_cannot_reach_the_least_is_not_computed_and_what_can_is():

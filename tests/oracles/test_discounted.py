@@ -64,7 +64,7 @@ def test_discounted_posteriors_by_hand():
     for outcome in (1.0, 1.0, 0.0):
         oracle.update(None, 0, outcome)
     state = oracle.get_state()
-    assert (state["successes"][0], state["counts"][0]) == (0.75, 1.75)
+    assert (state["successes"][0], state["tally.counts"][0]) == (0.75, 1.75)
 
 
 def test_bad_settings_are_refused():

@@ -78,7 +78,7 @@ def test_probabilities_are_the_frequencies_of_play(name, available):
 def test_draws_have_the_posteriors_covariance():
     """theta's draws through plays of a single action cannot be seen, so through its factor: S S' = V^-1."""
     oracle = taught(LinThompson(1, 4, rng=4), 20, np.random.default_rng(4))
-    factor = oracle.kernel_state.factors[0, :4, :4]
+    factor = oracle.kernel_state.ridge.factors[0, :4, :4]
     np.testing.assert_array_equal(factor, np.tril(factor))
     np.testing.assert_allclose(factor @ factor.T, oracle.inverses[0], rtol=1e-14)
 

@@ -150,7 +150,7 @@ def test_relabelling_actions_permutes_the_bounds(seed):
 def _repeat(state, contexts, outcomes, n):
     for i in range(n):
         row = i % outcomes.size
-        learn(state, contexts[row], 0, outcomes[row])
+        learn(state.ridge, contexts[row], 0, outcomes[row])
 
 
 @pytest.mark.parametrize("scale", ["one", "columns from 1e-6 to 1e6", "1e8", "1e-8", "rows from 1e-8 to 1e8"])

@@ -56,23 +56,23 @@ def test_a_copy_and_a_saved_state_are_independent(name: str):
     saved, twin = oracle.get_state(), oracle.copy()
     before = {key: value.copy() for key, value in saved.items()}
     twin.update(None, 0, 1.0)
-    saved["counts"][:] = 77
-    np.testing.assert_array_equal(oracle.readings().counts, before["counts"])
+    saved["tally.counts"][:] = 77
+    np.testing.assert_array_equal(oracle.readings().counts, before["tally.counts"])
     restored = ORACLES[name](1)
     restored.set_state(before)
     restored.update(None, 0, 1.0)
-    np.testing.assert_array_equal(before["counts"], oracle.get_state()["counts"])
+    np.testing.assert_array_equal(before["tally.counts"], oracle.get_state()["tally.counts"])
 
 
 @pytest.mark.parametrize("name", ORACLES)
 def test_a_state_of_another_shape_is_rejected_and_changes_nothing(name: str):
     oracle = taught(name)
     before = oracle.get_state()
-    short = {**before, "counts": np.zeros(2)}
-    with pytest.raises(OptionError, match=r"state needs counts of shape \(3,\), got shape \(2,\)"):
+    short = {**before, "tally.counts": np.zeros(2)}
+    with pytest.raises(OptionError, match=r"state needs tally.counts of shape \(3,\), got shape \(2,\)"):
         oracle.set_state(short)
-    lost = {key: value for key, value in before.items() if key != "means"}
-    with pytest.raises(OptionError, match=r"state needs means of shape \(3,\), got nothing"):
+    lost = {key: value for key, value in before.items() if key != "tally.means"}
+    with pytest.raises(OptionError, match=r"state needs tally.means of shape \(3,\), got nothing"):
         oracle.set_state(lost)
     for key, value in oracle.get_state().items():
         np.testing.assert_array_equal(value, before[key])

@@ -36,11 +36,13 @@ def test_the_prior_by_hand():
     pooled = 138.25 / 139
     own = (np.array([99, 24, 15]) + 8 * pooled) / np.array([107, 32, 23])
     unit = own / (pooled + 0.25)
-    np.testing.assert_allclose(state["variances"], own, rtol=1e-13)
-    np.testing.assert_array_equal(state["centres"], [[0.0, 1.0, 0.5], [0.5, 1.0, 0.5], [1.0, 1.0, 0.5]])
-    np.testing.assert_allclose(state["sizes"], np.stack([[100, 25, 16], unit / 0.6**2, unit], axis=1), rtol=1e-13)
-    np.testing.assert_allclose(state["weights"], [[0.6, 0.4 * 0.8, 0.4 * 0.2]] * 3, rtol=1e-13)
-    np.testing.assert_allclose(state["freedoms"], [30.0, 24.0, 15.0], rtol=1e-13)
+    np.testing.assert_allclose(state["belief.variances"], own, rtol=1e-13)
+    np.testing.assert_array_equal(state["belief.centres"], [[0.0, 1.0, 0.5], [0.5, 1.0, 0.5], [1.0, 1.0, 0.5]])
+    np.testing.assert_allclose(
+        state["belief.sizes"], np.stack([[100, 25, 16], unit / 0.6**2, unit], axis=1), rtol=1e-13
+    )
+    np.testing.assert_allclose(state["belief.weights"], [[0.6, 0.4 * 0.8, 0.4 * 0.2]] * 3, rtol=1e-13)
+    np.testing.assert_allclose(state["belief.freedoms"], [30.0, 24.0, 15.0], rtol=1e-13)
 
 
 def test_components_are_weighed_by_their_marginal_likelihood():
@@ -49,25 +51,25 @@ def test_components_are_weighed_by_their_marginal_likelihood():
     oracle = RobustThompson(3, SUMMARY, rng=1)
     prior = oracle.get_state()
     taught(oracle, {1: values})
-    n, f, v = len(values), prior["freedoms"][1], prior["variances"][1]
+    n, f, v = len(values), prior["belief.freedoms"][1], prior["belief.variances"][1]
     weights = [
-        prior["weights"][1, j]
+        prior["belief.weights"][1, j]
         * stats.multivariate_t(
-            np.full(n, prior["centres"][1, j]), v * (np.eye(n) + 1 / prior["sizes"][1, j]), df=f
+            np.full(n, prior["belief.centres"][1, j]), v * (np.eye(n) + 1 / prior["belief.sizes"][1, j]), df=f
         ).pdf(values)
         for j in range(3)
     ]
-    np.testing.assert_allclose(oracle.get_state()["weights"][1], weights / np.sum(weights), rtol=1e-10)
-    assert oracle.readings().trust[1] == oracle.get_state()["weights"][1, 0]
+    np.testing.assert_allclose(oracle.get_state()["belief.weights"][1], weights / np.sum(weights), rtol=1e-10)
+    assert oracle.readings().trust[1] == oracle.get_state()["belief.weights"][1, 0]
 
 
 def test_the_posterior_of_a_log_that_is_believed_by_hand():
     """trust 1: size 25, mean 0.5, outcomes 1 and 2: mean (12.5 + 3) / 27; squares 24 v + 0.5 + 25 * 2 / 27 * 1."""
     oracle = taught(RobustThompson(3, SUMMARY, trust=1.0, rng=1), {1: [1.0, 2.0]})
     state, readings = oracle.get_state(), oracle.readings()
-    squares = 24 * state["variances"][1] + 0.5 + 25 * 2 / 27
-    assert state["locations"][1, 0] == pytest.approx(15.5 / 27, rel=1e-13)
-    assert state["scales"][1, 0] == pytest.approx(math.sqrt(squares / (26 * 27)), rel=1e-13)
+    squares = 24 * state["belief.variances"][1] + 0.5 + 25 * 2 / 27
+    assert state["belief.locations"][1, 0] == pytest.approx(15.5 / 27, rel=1e-13)
+    assert state["belief.scales"][1, 0] == pytest.approx(math.sqrt(squares / (26 * 27)), rel=1e-13)
     assert readings.means[1] == pytest.approx(15.5 / 27, rel=1e-13)
     assert readings.standard_errors[1] == pytest.approx(math.sqrt(squares / (26 * 27) * 26 / 24), rel=1e-13)
     assert readings.trust.tolist() == [1.0, 1.0, 1.0]
@@ -95,7 +97,7 @@ def test_a_log_in_conflict_fades_and_one_confirmed_gains():
     assert confirmed.readings().trust[2] > 0.75
     assert refuted.readings().trust[2] < 0.001
     assert refuted.readings().trust[0] == pytest.approx(0.7)  # other actions' logs have nothing to do with it
-    size = refuted.get_state()["sizes"][2, 1]  # what is left is the rival, N(1, .), worth so many plays
+    size = refuted.get_state()["belief.sizes"][2, 1]  # what is left is the rival, N(1, .), worth so many plays
     assert refuted.readings().means[2] == pytest.approx((size - 40) / (size + 40), abs=0.001)
 
 

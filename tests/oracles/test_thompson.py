@@ -49,7 +49,7 @@ def test_a_beta_play_is_the_largest_of_its_draws():
         available = [0, 2] if i % 3 == 0 else [0, 1, 2]
         state, draws = oracle.get_state(), []
         for a in available:
-            s, n = state["successes"][a], state["counts"][a]
+            s, n = state["successes"][a], state["tally.counts"][a]
             draw = np.empty(1)
             compiled(_fill_betas)(state["rng"], s + 1.0, n - s + 1.0, draw)
             draws.append(draw[0])
@@ -62,8 +62,8 @@ def test_a_beta_play_is_the_largest_of_its_draws():
 def test_gaussian_chances_after_a_million_plays_of_one_action():
     oracle = hs.ThompsonGaussian(3, scale=0.25, rng=1)
     state = oracle.get_state()
-    state["counts"][:] = [1e6, 0.0, 10.0]
-    state["means"][:] = [0.3, 0.0, 0.2]
+    state["tally.counts"][:] = [1e6, 0.0, 10.0]
+    state["tally.means"][:] = [0.3, 0.0, 0.2]
     oracle.set_state(state)
     expected = reference(NORMAL, [0.3, 0.0, 0.2], list(0.25 / np.sqrt([1e6 + 1, 1.0, 11.0])))
     np.testing.assert_allclose(oracle.probabilities(), expected, rtol=0, atol=1e-9)
@@ -86,7 +86,7 @@ def test_beta_posteriors_by_hand():
 def test_beta_chances_after_a_million_plays_of_one_action(successes: float):
     oracle = hs.ThompsonBeta(2, rng=1)
     state = oracle.get_state()
-    state["counts"][:], state["successes"][:] = [1e6, 0.0], [successes, 0.0]
+    state["tally.counts"][:], state["successes"][:] = [1e6, 0.0], [successes, 0.0]
     oracle.set_state(state)
     expected = reference(BETA, [successes + 1, 1.0], [1e6 - successes + 1, 1.0])
     np.testing.assert_allclose(oracle.probabilities(), expected, rtol=0, atol=1e-9)

@@ -95,7 +95,7 @@ def test_virtual_plays_carry_the_logs_variance():
     oracle = ThompsonNormal(2, rng=1)
     for _ in range(10):
         oracle.absorb(None, 0, 0.5, 0.25)
-    assert oracle.get_state()["squares"][0] == pytest.approx(2.5, rel=1e-14)
+    assert oracle.get_state()["tally.squares"][0] == pytest.approx(2.5, rel=1e-14)
 
 
 @pytest.mark.parametrize("outcome", ["linear", "binary"])

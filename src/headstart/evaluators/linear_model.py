@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from headstart.arrays import Floats, Integers
+from headstart.arrays import Floats, Integers, Scratch
 from headstart.checks import check_context, check_number
 from headstart.errors import LogError, OptionError
 from headstart.estimates.features import FeatureFunction, Features, FeatureTable, check_features
@@ -42,7 +42,7 @@ class LinearModelState(NamedTuple):
     groups: Integers  # (K,) which theta and factors an action has
     columns: Integers  # (K or 1, m) phi's columns of x
     weights: Floats  # (K or 1, m)
-    scratch: Floats  # (N_SCRATCH, p)
+    scratch: Scratch  # (N_SCRATCH, p)
     is_empty: bool  # the log says nothing of any direction
 
 

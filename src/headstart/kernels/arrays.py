@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from headstart.arrays import Floats
 from headstart.kernels.compile import kernel
 
 
 @kernel
-def copy_into(out: Any, values: Any) -> None:
+def copy_into(out: Floats, values: Floats) -> None:
     """out[i] = values[i]; they do not overlap."""
     for i in range(out.size):
         out[i] = values[i]
 
 
 @kernel
-def largest(values: Any) -> float:
+def largest(values: Floats) -> float:
     """The largest of at least one value."""
     top = values[0]
     for i in range(1, values.size):
@@ -24,7 +23,7 @@ def largest(values: Any) -> float:
 
 
 @kernel
-def total(values: Any) -> float:
+def total(values: Floats) -> float:
     """The sum of all values."""
     result = 0.0
     for i in range(values.size):

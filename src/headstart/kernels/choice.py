@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
-from headstart.arrays import Bools, Floats
+from headstart.arrays import Bools, Floats, Integers
 from headstart.kernels.compile import kernel
 
 NORMAL = 0  # parameters: mean, standard deviation
@@ -63,6 +62,14 @@ def count_available(available: Bools) -> int:
         if available[a]:
             n += 1
     return n
+
+
+@kernel
+def fill_uniform(available: Bools, out: Floats) -> None:
+    """The same chance for every available action."""
+    share = 1.0 / count_available(available)
+    for a in range(out.size):
+        out[a] = share if available[a] else 0.0
 
 
 @kernel
@@ -191,7 +198,7 @@ def integrate_panel(half: float, density: Floats, start: float, below: Floats) -
 
 @kernel
 def add_panel(
-    half: float, density: Floats, below: Floats, above: Floats, cumulative: Floats, rivals: Any, out: Floats
+    half: float, density: Floats, below: Floats, above: Floats, cumulative: Floats, rivals: Integers, out: Floats
 ) -> None:
     """Add to `out` each rival's chance of the largest draw lying in one panel of half-width `half`.
 

@@ -7,10 +7,11 @@ each other a hundred times as long as the arithmetic takes.
 from __future__ import annotations
 
 import math
-from typing import Any
+
+from headstart.arrays import Floats
 
 
-def factor_cholesky(matrix: Any) -> bool:
+def factor_cholesky(matrix: Floats) -> bool:
     """The lower triangle becomes L with matrix = L L'; False if the matrix is not positive definite."""
     n = matrix.shape[0]
     for i in range(n):
@@ -38,7 +39,7 @@ def factor_cholesky(matrix: Any) -> bool:
     return True
 
 
-def solve_cholesky(factor: Any, vector: Any) -> None:
+def solve_cholesky(factor: Floats, vector: Floats) -> None:
     """`vector` becomes the solution x of L L'x = vector."""
     n = vector.size
     for i in range(n):

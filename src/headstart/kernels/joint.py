@@ -10,10 +10,10 @@ spread tells the error, integrates over them a function that is smooth, not an i
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
+from headstart.arrays import Floats, Integers, Words
 from headstart.kernels.compile import kernel
 from headstart.kernels.random import draw_uniform, normal_quantile
 
@@ -36,7 +36,7 @@ _ROOT_HALF = math.sqrt(0.5)
 
 
 @kernel
-def _fill_order(values: Any, out: Any) -> None:
+def _fill_order(values: Floats, out: Integers) -> None:
     """The indices that sort the values upwards, equal ones by index. Short lists: by insertion."""
     for k in range(values.size):
         i = k
@@ -47,7 +47,7 @@ def _fill_order(values: Any, out: Any) -> None:
 
 
 @kernel
-def _fill_spread(means: Any, out: Any) -> None:
+def _fill_spread(means: Floats, out: Floats) -> None:
     """A number in [-1, 1] per action, those most likely to be the best farthest apart: 1, -1, 0, -1/2, 1/2, ..."""
     order = np.empty(means.size, dtype=np.int64)
     _fill_order(-means, order)
@@ -61,7 +61,7 @@ def _fill_spread(means: Any, out: Any) -> None:
 
 
 @kernel
-def _remove(loadings: Any, direction: Any, out: Any) -> None:
+def _remove(loadings: Floats, direction: Floats, out: Floats) -> None:
     """Take the part along a unit vector out of each row; `out` gets how much that was."""
     n, m = loadings.shape
     for a in range(n):
@@ -74,7 +74,7 @@ def _remove(loadings: Any, direction: Any, out: Any) -> None:
 
 
 @kernel
-def _decompose(means: Any, loadings: Any, out: Any) -> int:
+def _decompose(means: Floats, loadings: Floats, out: Floats) -> int:
     """Rows b_a, without what all share, in the fewest orthogonal directions: `out` (r, n). Returns r.
 
     The first direction is the line's. It tells the likely winners well apart, for where two actions have the
@@ -122,7 +122,7 @@ def _normal_below(x: float) -> float:
 
 
 @kernel
-def _add_line(levels: Any, slopes: Any, order: Any, hull: Any, corners: Any, out: Any) -> None:
+def _add_line(levels: Floats, slopes: Floats, order: Integers, hull: Integers, corners: Floats, out: Floats) -> None:
     """Add to `out` the chance of each line to be the highest at a standard normal point.
 
     `order` sorts the slopes; `hull` holds the lines of the upper envelope from left to right, `corners` where
@@ -161,7 +161,7 @@ def _add_line(levels: Any, slopes: Any, order: Any, hull: Any, corners: Any, out
 
 
 @kernel
-def _fill_point(i: int, n_points: int, shift: Any, words: Any, out: Any) -> None:
+def _fill_point(i: int, n_points: int, shift: Floats, words: Words, out: Floats) -> None:
     """Standard normals from the i-th of n_points shifted lattice points."""
     for j in range(out.size):
         if j < _LATTICE.size:
@@ -173,7 +173,7 @@ def _fill_point(i: int, n_points: int, shift: Any, words: Any, out: Any) -> None
 
 
 @kernel
-def joint_probability_of_best(means: Any, loadings: Any, out: Any) -> float:
+def joint_probability_of_best(means: Floats, loadings: Floats, out: Floats) -> float:
     """P(score of a is the largest), scores mu_a + b_a'zeta, into `out` (n,); `loadings` (n, m) is used up.
 
     Exact (to rounding) for two actions and wherever the differences have rank one; otherwise to a standard error

@@ -9,17 +9,19 @@ pieces in a fixed order has the same bits from any number of threads.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
+from headstart.arrays import Floats, Integers
 from headstart.kernels.compile import kernel
 
 BLOCK = 64
 
 
 @kernel
-def _load(contexts: Any, first: int, size: int, centre: Any, scale: Any, rows: Any, columns: Any) -> None:
+def _load(
+    contexts: Floats, first: int, size: int, centre: Floats, scale: Floats, rows: Floats, columns: Floats
+) -> None:
     for r in range(size):
         for j in range(centre.size):
             rows[r, j] = (contexts[first + r, j] - centre[j]) * scale[j]
@@ -29,7 +31,7 @@ def _load(contexts: Any, first: int, size: int, centre: Any, scale: Any, rows: A
 
 
 @kernel
-def _score(theta: Any, size: int, columns: Any, scores: Any) -> None:
+def _score(theta: Floats, size: int, columns: Floats, scores: Floats) -> None:
     """theta_a'(z, 1) of every row and action; four columns at a time, since each turn reads and writes the scores."""
     d = columns.shape[0]
     for a in range(theta.shape[0]):
@@ -51,7 +53,7 @@ def _score(theta: Any, size: int, columns: Any, scores: Any) -> None:
 
 
 @kernel
-def _normalise(size: int, scores: Any, logs: Any, top: Any) -> None:
+def _normalise(size: int, scores: Floats, logs: Floats, top: Floats) -> None:
     """Scores become chances; `logs` gets the log of the sum of exp(score), which is the loss of a score of 0."""
     n_actions = scores.shape[0]
     for r in range(size):
@@ -72,7 +74,7 @@ def _normalise(size: int, scores: Any, logs: Any, top: Any) -> None:
 
 
 @kernel
-def _add_gradient(size: int, residuals: Any, rows: Any, gradient: Any) -> None:
+def _add_gradient(size: int, residuals: Floats, rows: Floats, gradient: Floats) -> None:
     """gradient_a += sum of residual_a (z, 1); four rows at a time, for the same reason as in `_score`."""
     d = rows.shape[1]
     for a in range(residuals.shape[0]):
@@ -93,16 +95,16 @@ def _add_gradient(size: int, residuals: Any, rows: Any, gradient: Any) -> None:
 
 
 def add_softmax_rows(
-    contexts: Any,
-    actions: Any,
-    targets: Any,
-    weights: Any,
-    centre: Any,
-    scale: Any,
-    theta: Any,
+    contexts: Floats,
+    actions: Integers,
+    targets: Floats,
+    weights: Floats,
+    centre: Floats,
+    scale: Floats,
+    theta: Floats,
     start: int,
     stop: int,
-    gradient: Any,
+    gradient: Floats,
 ) -> float:
     """Add the gradient of rows start..stop to `gradient` (K, d + 1) and return their loss, both summed by weight.
 
@@ -142,7 +144,7 @@ def add_softmax_rows(
 
 
 @kernel
-def _softmax(theta: Any, context: Any, chances: Any) -> float:
+def _softmax(theta: Floats, context: Floats, chances: Floats) -> float:
     """Chances of one row whose last column is 1; the log of the sum of exp(score) is returned."""
     top = -np.inf
     for a in range(chances.size):
@@ -161,7 +163,7 @@ def _softmax(theta: Any, context: Any, chances: Any) -> float:
 
 
 def add_softmax_curvature(
-    contexts: Any, labels: Any, weights: Any, theta: Any, gradient: Any, curvature: Any
+    contexts: Floats, labels: Integers, weights: Floats, theta: Floats, gradient: Floats, curvature: Floats
 ) -> float:
     """Add the gradient (K, w) and the Hessian of all rows to these, and return their loss; `contexts` has w columns.
 

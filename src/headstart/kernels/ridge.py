@@ -5,8 +5,7 @@ half the work of the full matrix and never negative; S times standard normals ha
 row is Carlson's update of a triangular square root (Carlson 1973), whose rounding errors shrink with S itself
 instead of piling up, so nothing is ever refreshed: a test compares with a fresh solve after a million rows.
 
-A state that uses these kernels has `theta` (G, p), `factors` (G, p, p), `groups` (K,), `columns` and `weights`
-(K or 1, m) and `scratch` (N_SCRATCH, p). m is the length of phi, and p is m rounded up to a multiple of four,
+In a Ridge, m is the length of phi, and p is m rounded up to a multiple of four,
 padded with zeros, so that loops go four rows at a time without a remainder. Group g(a) is action a's own
 (disjoint) or 0 (shared). Sums are written out in a fixed order: every composition gives the same bits.
 """
@@ -14,16 +13,47 @@ padded with zeros, so that loops go four rows at a time without a remainder. Gro
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from headstart.arrays import Floats
+from headstart.arrays import Floats, Integers, Scratch
 from headstart.kernels.compile import kernel
-from headstart.kernels.tally import update_tally
+from headstart.kernels.tally import Tally, update_tally
 
 PHI, WHITENED, GAIN, ALPHA, BETA = range(5)  # the rows of `scratch`
 N_SCRATCH = 5
+
+
+class Ridge(NamedTuple):
+    """Models and how they see a context: phi is a column of x, or the constant 1, times a weight, for each entry."""
+
+    theta: Floats  # (G, p)
+    factors: Floats  # (G, p, p) S, lower triangular, with V^-1 = S S'
+    groups: Integers  # (K,) which theta and S an action has
+    columns: Integers  # (K or 1, m) phi's columns of x
+    weights: Floats  # (K or 1, m)
+    scratch: Scratch  # (N_SCRATCH, p)
+
+
+class Regressing(Protocol):
+    """A state that keeps a regression beside its tally."""
+
+    @property
+    def tally(self) -> Tally: ...
+    @property
+    def ridge(self) -> Ridge: ...
+
+
+class FeatureMap(Protocol):
+    """What phi is made by, and room for it: a Ridge, or a state that has the same three fields."""
+
+    @property
+    def columns(self) -> Integers: ...
+    @property
+    def weights(self) -> Floats: ...
+    @property
+    def scratch(self) -> Floats: ...
 
 
 def padded(length: int) -> int:
@@ -52,7 +82,7 @@ def factors_of(grams: Floats) -> Floats:
 
 
 @kernel
-def is_finite(values: Any) -> bool:
+def is_finite(values: Floats) -> bool:
     """Whether no value is infinite or NaN: only those are not 0 when multiplied by 0."""
     total = 0.0
     for i in range(values.size):
@@ -61,18 +91,32 @@ def is_finite(values: Any) -> bool:
 
 
 @kernel
-def fill_features(state: Any, context: Any, action: int) -> None:
+def fill_features(ridge: FeatureMap, context: Floats, action: int) -> None:
     """phi(x, a) into the scratch: weight times a column of x; the column after the last one is the constant 1."""
-    phi = state.scratch[PHI]
-    row = action if state.columns.shape[0] > 1 else 0
-    columns, weights = state.columns[row], state.weights[row]
+    phi = ridge.scratch[PHI]
+    row = action if ridge.columns.shape[0] > 1 else 0
+    columns, weights = ridge.columns[row], ridge.weights[row]
     for j in range(columns.size):
         column = columns[j]
         phi[j] = weights[j] * context[column] if column < context.size else weights[j]
 
 
 @kernel
-def dot(left: Any, right: Any) -> float:
+def fill_shared(ridge: Ridge, context: Floats) -> None:
+    """phi of all actions, where it does not depend on the action."""
+    if ridge.columns.shape[0] == 1:
+        fill_features(ridge, context, 0)
+
+
+@kernel
+def fill_own(ridge: Ridge, context: Floats, action: int) -> None:
+    """phi of an action, where `fill_shared` has not written it."""
+    if ridge.columns.shape[0] > 1:
+        fill_features(ridge, context, action)
+
+
+@kernel
+def dot(left: Floats, right: Floats) -> float:
     """The inner product of two padded vectors."""
     t0 = t1 = t2 = t3 = 0.0
     for b in range(left.size // 4):
@@ -85,7 +129,7 @@ def dot(left: Any, right: Any) -> float:
 
 
 @kernel
-def whiten(factor: Any, phi: Any, out: Any) -> float:
+def whiten(factor: Floats, phi: Floats, out: Floats) -> float:
     """out = S'phi; returns its squared length, phi'V^-1 phi."""
     for j in range(out.size):
         out[j] = 0.0
@@ -99,7 +143,16 @@ def whiten(factor: Any, phi: Any, out: Any) -> float:
 
 
 @kernel
-def add_row(factor: Any, scratch: Any) -> None:
+def predict(ridge: Ridge, context: Floats, action: int) -> tuple[float, float]:
+    """phi'theta and sqrt(phi'V^-1 phi), after `fill_shared`; leaves S'phi in the scratch."""
+    fill_own(ridge, context, action)
+    phi, group = ridge.scratch[PHI], ridge.groups[action]
+    width = math.sqrt(whiten(ridge.factors[group], phi, ridge.scratch[WHITENED]))
+    return dot(phi, ridge.theta[group]), width
+
+
+@kernel
+def add_row(factor: Floats, scratch: Floats) -> None:
     """V <- V + phi phi', with S'phi in the scratch; leaves V^-1 phi, of the V before, in it.
 
     S <- S C with C C' = I - u u' / (1 + u'u), u = S'phi, C lower triangular, column by column from the last.
@@ -129,28 +182,28 @@ def add_row(factor: Any, scratch: Any) -> None:
 
 
 @kernel
-def learn(state: Any, context: Any, action: Any, outcome: Any) -> None:
+def learn(ridge: Ridge, context: Floats, action: int, outcome: float) -> None:
     """One more row: theta moves by V^-1 phi (y - phi'theta) / (1 + phi'V^-1 phi), then V by phi phi'."""
-    group = state.groups[action]
-    fill_features(state, context, action)
-    phi = state.scratch[PHI]
-    square = whiten(state.factors[group], phi, state.scratch[WHITENED])
-    add_row(state.factors[group], state.scratch)
-    theta, gain = state.theta[group], state.scratch[GAIN]
+    group = ridge.groups[action]
+    fill_features(ridge, context, action)
+    phi = ridge.scratch[PHI]
+    square = whiten(ridge.factors[group], phi, ridge.scratch[WHITENED])
+    add_row(ridge.factors[group], ridge.scratch)
+    theta, gain = ridge.theta[group], ridge.scratch[GAIN]
     step = (outcome - dot(phi, theta)) / (1.0 + square)
     for j in range(theta.size):
         theta[j] += gain[j] * step
 
 
 @kernel
-def learn_and_count(state: Any, context: Any, action: Any, outcome: Any) -> None:
+def learn_and_count(state: Regressing, context: Floats, action: int, outcome: float) -> None:
     """One more row for the regression and for the action's tally."""
-    learn(state, context, action, outcome)
+    learn(state.ridge, context, action, outcome)
     update_tally(state, context, action, outcome)
 
 
 @kernel
-def correlate(factor: Any, normals: Any, out: Any) -> None:
+def correlate(factor: Floats, normals: Floats, out: Floats) -> None:
     """out = S normals: standard normals become a draw with covariance V^-1."""
     for b in range(out.size // 4):
         i = 4 * b

@@ -8,11 +8,11 @@ rows have each outcome, for logs too large to hold: a draw costs O(log of the st
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from headstart.arrays import Bools, Floats, Integers, Words
+from headstart.arrays import Bools, Floats, Integers, Scratch, Words
 from headstart.kernels.compile import kernel
 from headstart.kernels.dispatch import State, implements, verb
 from headstart.kernels.random import draw_below
@@ -126,7 +126,7 @@ def _take_counted(strata: CountedStrata, stratum: int) -> float:
 
 
 @kernel
-def draw_row(strata: Any, stratum: int, action: int) -> float:
+def draw_row(strata: Strata | CountedStrata, stratum: int, action: int) -> float:
     """The outcome of a random unused row; NaN, and the action stopped for good, if there is none."""
     if strata.is_stopped[action]:
         return math.nan
@@ -143,7 +143,7 @@ def draw_row(strata: Any, stratum: int, action: int) -> float:
 
 
 @kernel
-def are_stopped(strata: Any) -> bool:
+def are_stopped(strata: Strata | CountedStrata) -> bool:
     """Whether every action is stopped."""
     for a in range(strata.is_stopped.size):
         if not strata.is_stopped[a]:
@@ -157,22 +157,23 @@ class Lookup(NamedTuple):
     keys: Floats  # (m, d) distinct contexts
     tags: Integers  # (m,)
     slots: Integers  # (power of two,) -1 where empty
-    scratch: Floats  # (1,)
+    scratch: Scratch  # (1,)
 
 
 @kernel
-def _hash(lookup: Any, context: Any, tag: int) -> Any:
+def _hash(lookup: Lookup, context: Floats, tag: int) -> int:
     h = np.uint64(tag) * _MULTIPLIER
     bits = lookup.scratch.view(np.uint64)
     for j in range(context.size):
         lookup.scratch[0] = context[j] + 0.0
         h = (h ^ bits[0]) * _MULTIPLIER
         h ^= h >> _SHIFT
-    return np.int64(h & np.uint64(lookup.slots.size - 1))
+    slot: int = np.int64(h & np.uint64(lookup.slots.size - 1))  # type: ignore[assignment]
+    return slot
 
 
 @kernel
-def _is_same(keys: Any, key: int, context: Any) -> bool:
+def _is_same(keys: Floats, key: int, context: Floats) -> bool:
     for j in range(context.size):
         if keys[key, j] != context[j]:
             return False
@@ -180,7 +181,7 @@ def _is_same(keys: Any, key: int, context: Any) -> bool:
 
 
 @kernel
-def find_key(lookup: Any, context: Any, tag: int) -> int:
+def find_key(lookup: Lookup, context: Floats, tag: int) -> int:
     """The key of this context and tag, or -1."""
     slot = _hash(lookup, context, tag)
     while lookup.slots[slot] >= 0:
@@ -192,7 +193,7 @@ def find_key(lookup: Any, context: Any, tag: int) -> int:
 
 
 @kernel
-def fill_lookup(lookup: Any, contexts: Any, tags: Any, found: Any) -> int:
+def fill_lookup(lookup: Lookup, contexts: Floats, tags: Integers, found: Integers) -> int:
     """Enter every row's (context, tag); `found` gets each row's key. Returns the number of keys."""
     n_keys = 0
     for i in range(tags.size):

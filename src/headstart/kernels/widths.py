@@ -14,6 +14,12 @@ def worst_width(log_n: float, plays: float) -> float:
 
 
 @kernel
+def worst_bonus(beta: float, log_n: float, plays: float) -> float:
+    """beta times `worst_width`; infinite without plays, also where beta or the logarithm is 0."""
+    return beta * worst_width(log_n, plays) if plays > 0.0 else math.inf
+
+
+@kernel
 def normal_width(log_n: float, plays: float, variance: float) -> float:
     """s sqrt(n^(2 / (plays - 2)) - 1): for normal outcomes of unknown variance (Cowan, Honda and Katehakis 2018).
 

@@ -1,14 +1,16 @@
 """What it is worth to learn more of an action before the rest of the users come.
 
-A state that uses these kernels has the posterior of kernels.beliefs: `weights`, `locations`, `scales`, `sizes` (K, J)
-and `counts` (K,), of which component 0 believes the log; and `caution`.
+Of a belief (kernels.beliefs), component 0 is the one that trusts the log. `caps` are the most that it may hold each
+action for, `caution` how many times counts what is gained if the log is wrong.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Protocol
 
+from headstart.arrays import Floats
+from headstart.kernels.beliefs import Believing
 from headstart.kernels.compile import kernel
 
 _ROOT_HALF = math.sqrt(0.5)
@@ -16,6 +18,15 @@ _DENSITY_AT_0 = 1.0 / math.sqrt(2.0 * math.pi)
 _FAR = 9.0  # deviations beyond which nothing is gained
 _LEAST_WEIGHT = 1e-12
 _DOUBLINGS = 10  # looks ahead of 1, 2, 4, ..., 512 plays
+
+
+class Learning(Believing, Protocol):
+    """A state that weighs what there is to learn."""
+
+    @property
+    def caution(self) -> float: ...
+    @property
+    def caps(self) -> Floats: ...
 
 
 @kernel
@@ -32,22 +43,22 @@ def gain_above(mean: float, deviation: float, reference: float) -> float:
 
 
 @kernel
-def _location(state: Any, a: int, j: int) -> float:
+def _location(state: Learning, a: int, j: int) -> float:
     """The posterior mean by one component; the log's is capped."""
-    return min(state.locations[a, j], state.scratch_caps[a]) if j == 0 else state.locations[a, j]
+    return min(state.belief.locations[a, j], state.caps[a]) if j == 0 else state.belief.locations[a, j]
 
 
 @kernel
-def mean_of(state: Any, a: int) -> float:
+def mean_of(state: Learning, a: int) -> float:
     """The posterior mean of an action."""
     mean = 0.0
-    for j in range(state.weights.shape[1]):
-        mean += state.weights[a, j] * _location(state, a, j)
+    for j in range(state.belief.weights.shape[1]):
+        mean += state.belief.weights[a, j] * _location(state, a, j)
     return mean
 
 
 @kernel
-def _gain(state: Any, a: int, reference: float, plays: float, is_leader: bool) -> float:
+def _gain(state: Learning, a: int, reference: float, plays: float, is_leader: bool) -> float:
     """By how much the best mean is expected to rise through so many more plays of a; infinitely many: at most.
 
     An action behind the reference gains by turning out better, a leader by turning out worse. With its component
@@ -56,20 +67,20 @@ def _gain(state: Any, a: int, reference: float, plays: float, is_leader: bool) -
     counts `caution` times.
     """
     gain = 0.0
-    for j in range(state.weights.shape[1]):
-        if state.weights[a, j] > _LEAST_WEIGHT:
-            size = state.sizes[a, j] + state.counts[a]
+    for j in range(state.belief.weights.shape[1]):
+        if state.belief.weights[a, j] > _LEAST_WEIGHT:
+            size = state.belief.sizes[a, j] + state.tally.counts[a]
             moved = 1.0 if plays == math.inf else math.sqrt(plays / (plays + size))
             ahead = _location(state, a, j) - reference
             if is_leader:
                 ahead = -ahead
-            part = state.weights[a, j] * gain_above(ahead, state.scales[a, j] * moved, 0.0)
+            part = state.belief.weights[a, j] * gain_above(ahead, state.belief.scales[a, j] * moved, 0.0)
             gain += part if j == 0 else state.caution * part
     return gain
 
 
 @kernel
-def worth_of(state: Any, a: int, reference: float, remaining: float, least: float, is_leader: bool) -> float:
+def worth_of(state: Learning, a: int, reference: float, remaining: float, least: float, is_leader: bool) -> float:
     """Per play, what trying action a up to 512 times would gain the users after that, at best.
 
     `reference` is the best mean among the other actions. Below `least` it is not computed to the end.

@@ -3,54 +3,49 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from headstart.arrays import Floats, Words
+from headstart.arrays import Bools, Floats, Words
 from headstart.checks import check_n_actions, check_number
 from headstart.kernels import implements, play, probabilities, update
 from headstart.kernels.arrays import total
-from headstart.kernels.choice import best_available, count_available, draw_available
+from headstart.kernels.choice import best_available, draw_available, fill_uniform
 from headstart.kernels.random import draw_uniform
-from headstart.kernels.tally import new_tally, update_tally
+from headstart.kernels.tally import Tally, new_tally, update_tally
 from headstart.oracles.compiled import CompiledOracle
 from headstart.randomness import RNG, as_words
 
 
 class ABTestState(NamedTuple):
-    counts: Floats  # (K,)
-    sums: Floats  # (K,)
-    means: Floats  # (K,)
+    tally: Tally
     test_rounds: float
     rng: Words  # (4,)
 
 
 @implements(play, ABTestState)
-def _play(state: Any, context: Any, available: Any) -> Any:
-    if total(state.counts) >= state.test_rounds:
-        return best_available(state.means, available)
+def _play(state: ABTestState, context: Floats, available: Bools) -> int:
+    if total(state.tally.counts) >= state.test_rounds:
+        return best_available(state.tally.means, available)
     return draw_available(draw_uniform(state.rng), available)
 
 
 @implements(update, ABTestState)
-def _update(state: Any, context: Any, action: Any, outcome: Any) -> None:
+def _update(state: ABTestState, context: Floats, action: int, outcome: float) -> None:
     # The verdict is the test's: what comes after it does not change it.
-    if total(state.counts) < state.test_rounds:
+    if total(state.tally.counts) < state.test_rounds:
         update_tally(state, context, action, outcome)
 
 
 @implements(probabilities, ABTestState)
-def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
-    out[:] = 0.0
-    if total(state.counts) >= state.test_rounds:
-        out[best_available(state.means, available)] = 1.0
+def _probabilities(state: ABTestState, context: Floats, available: Bools, out: Floats) -> None:
+    if total(state.tally.counts) >= state.test_rounds:
+        out[:] = 0.0
+        out[best_available(state.tally.means, available)] = 1.0
         return
-    share = 1.0 / count_available(available)
-    for a in range(out.size):
-        if available[a]:
-            out[a] = share
+    fill_uniform(available, out)
 
 
-class ABTest(CompiledOracle):
+class ABTest(CompiledOracle[ABTestState]):
     """Uniform choice; with `test_rounds`, the action with the best average after that many outcomes, for good.
 
     Without `test_rounds` it is the paper's BanditOracle 0, which never stops testing: joined to an evaluator,
@@ -61,4 +56,4 @@ class ABTest(CompiledOracle):
     def __init__(self, n_actions: int, test_rounds: int | None = None, rng: RNG = None) -> None:
         n = check_n_actions(n_actions)
         rounds = math.inf if test_rounds is None else check_number("test_rounds", test_rounds, low=1)
-        super().__init__(n, ABTestState(*new_tally(n), rounds, as_words(rng)))
+        super().__init__(n, ABTestState(new_tally(n), rounds, as_words(rng)))

@@ -1,21 +1,22 @@
 """What every oracle with kernels shares: the walk from a checked call to the compiled state and back.
 
-style.md asks for protocols instead of base classes. This is the one exception in the room: eight oracles
-would otherwise repeat the same forty lines of checking, binding and saving, and a user's oracle needs none
-of it (anything with `play`, `update` and `probabilities` is an oracle).
+A base class, where the rest of the package has protocols: two dozen oracles would otherwise repeat the same lines of
+checking, binding and saving. A user's oracle needs none of it: anything with `play`, `update` and `probabilities` is
+an oracle.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from collections.abc import Callable
+from typing import Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from headstart import kernels
-from headstart.arrays import Floats
+from headstart.arrays import Bools, Floats
 from headstart.checks import (
     NO_CONTEXT,
     Available,
@@ -25,28 +26,31 @@ from headstart.checks import (
     check_number,
     check_outcome,
 )
-from headstart.errors import OptionError
-from headstart.parts import Readings as Readings
-from headstart.randomness import RNG, as_words
+from headstart.kernels.states import SavedArrays, copy_state, load_state, reseed_state, save_state
+from headstart.kernels.tally import Tallied
+from headstart.parts import Readings
+from headstart.randomness import RNG
+
+S = TypeVar("S", bound=Tallied)
 
 
-def _play(state: Any, context: Any, available: Any) -> Any:
+def _play(state: kernels.State, context: Floats, available: Bools) -> int:
     return kernels.play(state, context, available)
 
 
-def _update(state: Any, context: Any, action: Any, outcome: Any) -> None:
+def _update(state: kernels.State, context: Floats, action: int, outcome: float) -> None:
     kernels.update(state, context, action, outcome)
 
 
-def _absorb(state: Any, context: Any, action: Any, outcome: Any, variance: Any) -> None:
+def _absorb(state: kernels.State, context: Floats, action: int, outcome: float, variance: float) -> None:
     kernels.absorb(state, context, action, outcome, variance)
 
 
-def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
+def _probabilities(state: kernels.State, context: Floats, available: Bools, out: Floats) -> None:
     kernels.probabilities(state, context, available, out)
 
 
-class CompiledOracle(ABC):
+class CompiledOracle(ABC, Generic[S]):
     """An oracle whose arithmetic is kernels over `kernel_state`.
 
     A subclass builds the state, and may narrow `_check_outcome`; everything else is here.
@@ -56,22 +60,21 @@ class CompiledOracle(ABC):
     n_features: int  # 0: context-free, any context is accepted and ignored
     outcome_range: tuple[float, float] = (-math.inf, math.inf)  # outcomes outside are rejected
 
-    @abstractmethod  # a subclass builds its state; this one is no oracle by itself
-    def __init__(self, n_actions: int, state: Any, n_features: int = 0) -> None:
+class CompiledOracle(ABC, Generic[S]):
         self.n_actions = n_actions
         self.n_features = n_features
         self._n_seen = n_features  # the length of the context that the kernels see
         self._all = np.ones(n_actions, dtype=np.bool_)
         self._state = state
         # Bound when first asked for: a simulator's loop takes kernel_state and never asks.
-        self._play: Any = None
-        self._update: Any = None
-        self._probabilities: Any = None
-        self._absorb: Any = None
+        self._play: Callable[..., int] | None = None
+        self._update: Callable[..., object] | None = None
+        self._probabilities: Callable[..., None] | None = None
+        self._absorb: Callable[..., None] | None = None
 
     @property
-    def kernel_state(self) -> Any:
-        """The NamedTuple of arrays that the compiled loops work on; it is live, not a copy."""
+    def kernel_state(self) -> S | None:
+        """The state that the compiled loops work on; it is live, not a copy. None: the plain loop is the way."""
         return self._state
 
     def play(self, context: ArrayLike | None = None, available: Available = None) -> int:
@@ -80,8 +83,7 @@ class CompiledOracle(ABC):
         mask = self._all if available is None else check_available(available, self.n_actions)
         if self._play is None:
             self._play = kernels.entry(_play, self._state, seen, mask, allocates=False)
-        action: int = self._play(self._state, seen, mask)
-        return action
+        return self._play(self._state, seen, mask)
 
     def update(self, context: ArrayLike | None, action: int, outcome: float) -> None:
         """Learn that `action` under `context` had `outcome`; outcomes may come late and in any order."""
@@ -118,44 +120,33 @@ class CompiledOracle(ABC):
 
     def readings(self) -> Readings:
         """Plays, means and the algorithm's own bounds per action."""
-        counts, means = self._state.counts, self._state.means
+        counts, means = self._state.tally.counts, self._state.tally.means
         nothing = np.full(self.n_actions, np.nan)
         return Readings(counts.copy(), np.where(counts > 0, means, np.nan), nothing, nothing.copy())
 
-    def get_state(self) -> dict[str, NDArray[Any]]:
+    def get_state(self) -> dict[str, NDArray[np.generic]]:
         """Everything the oracle has learnt and the state of its randomness, as arrays."""
-        return {name: np.array(value) for name, value in self._state._asdict().items()}
+        return save_state(self._state)
 
-    def set_state(self, saved: dict[str, NDArray[Any]]) -> None:
+    def set_state(self, saved: SavedArrays) -> None:
         """Take up a state from `get_state` of an oracle with the same settings: it has the same future."""
-        present = self.get_state()
-        for name, value in present.items():
-            if name not in saved or np.shape(saved[name]) != value.shape:
-                got = "nothing" if name not in saved else f"shape {np.shape(saved[name])}"
-                raise OptionError(f"state needs {name} of shape {value.shape}, got {got}")
-        self._state = type(self._state)(
-            **{
-                name: np.array(saved[name], dtype=value.dtype) if value.ndim else value.dtype.type(saved[name]).item()
-                for name, value in present.items()
-            }
-        )
+        self._state = load_state(self._state, saved)
 
     def reseed(self, rng: RNG) -> None:
         """New randomness; what was learnt stays."""
-        if "rng" in self._state._fields:
-            self._state = self._state._replace(rng=as_words(rng))
+        self._state = reseed_state(self._state, rng)
 
-    def _check_outcome(self, outcome: Any) -> float:
+    def _check_outcome(self, outcome: float) -> float:
         return check_outcome(outcome)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "_play": None, "_update": None, "_probabilities": None, "_absorb": None}
 
     def copy(self) -> Self:
         """An independent oracle with the same state and the same future."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
-        twin._state = type(self._state)(*(np.copy(v) if isinstance(v, np.ndarray) else v for v in self._state))
+        twin._state = copy_state(self._state)
         return twin
 
     def __repr__(self) -> str:

@@ -2,51 +2,46 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from headstart.arrays import Floats, Words
+from headstart.arrays import Bools, Floats, Words
 from headstart.checks import check_n_actions, check_number, check_outcome_in
 from headstart.kernels import absorb, implements, kernel, play, probabilities, update
 from headstart.kernels.choice import BETA, probability_of_best
 from headstart.kernels.random import draw_beta, draw_uniform
-from headstart.kernels.tally import age_tally, new_tally, update_tally
-from headstart.oracles.compiled import CompiledOracle, Readings
+from headstart.kernels.tally import Tally, age_tally, new_tally, update_tally
+from headstart.oracles.compiled import CompiledOracle
+from headstart.oracles.scores import play_largest, score
+from headstart.parts import Readings
 from headstart.randomness import RNG, as_words
 
 
 class DiscountedThompsonState(NamedTuple):
-    counts: Floats  # (K,) discounted
-    sums: Floats  # (K,) discounted
-    means: Floats  # (K,) of the outcomes as they came
+    tally: Tally  # discounted
     successes: Floats  # (K,) discounted
     gamma: float  # what a user's coming leaves of all that came before
     rng: Words  # (4,)
 
 
-@implements(play, DiscountedThompsonState)
-def _play(state: Any, context: Any, available: Any) -> Any:
-    best = -1
-    best_draw = -1.0
-    for a in range(available.size):
-        if available[a]:
-            failures = max(state.counts[a] - state.successes[a], 0.0)
-            draw = draw_beta(state.rng, state.successes[a] + 1.0, failures + 1.0)
-            if draw > best_draw:
-                best = a
-                best_draw = draw
-    return best
+@implements(score, DiscountedThompsonState)
+def _score(state: DiscountedThompsonState, context: Floats, action: int, level: float) -> float:
+    failures = max(state.tally.counts[action] - state.successes[action], 0.0)
+    return draw_beta(state.rng, state.successes[action] + 1.0, failures + 1.0)
+
+
+implements(play, DiscountedThompsonState)(play_largest)
 
 
 @implements(probabilities, DiscountedThompsonState)
-def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
-    failures = np.maximum(state.counts - state.successes, 0.0)  # rounding may leave less than 0
+def _probabilities(state: DiscountedThompsonState, context: Floats, available: Bools, out: Floats) -> None:
+    failures = np.maximum(state.tally.counts - state.successes, 0.0)  # rounding may leave less than 0
     probability_of_best(BETA, state.successes + 1.0, failures + 1.0, available, out)
 
 
 @kernel
-def _learn(state: Any, context: Any, action: Any, outcome: Any) -> None:
+def _learn(state: DiscountedThompsonState, context: Floats, action: int, outcome: float) -> None:
     update_tally(state, context, action, outcome)
     # An outcome inside (0, 1) counts as one Bernoulli draw with that chance, as in ThompsonBeta.
     if outcome == 1.0 or (outcome > 0.0 and draw_uniform(state.rng) < outcome):
@@ -54,19 +49,19 @@ def _learn(state: Any, context: Any, action: Any, outcome: Any) -> None:
 
 
 @implements(update, DiscountedThompsonState)
-def _update(state: Any, context: Any, action: Any, outcome: Any) -> None:
-    age_tally(state, state.gamma)
+def _update(state: DiscountedThompsonState, context: Floats, action: int, outcome: float) -> None:
+    age_tally(state.tally, state.gamma)
     for a in range(state.successes.size):
         state.successes[a] *= state.gamma
     _learn(state, context, action, outcome)
 
 
 @implements(absorb, DiscountedThompsonState)
-def _absorb(state: Any, context: Any, action: Any, outcome: Any, variance: Any) -> None:
+def _absorb(state: DiscountedThompsonState, context: Floats, action: int, outcome: float, variance: float) -> None:
     _learn(state, context, action, outcome)  # a virtual play takes no time: nothing gets older by it
 
 
-class DiscountedThompson(CompiledOracle):
+class DiscountedThompson(CompiledOracle[DiscountedThompsonState]):
     """Draw from Beta(1 + successes, 1 + failures), counted with weights that halve every `half_life` users.
 
     With an endless half-life it is ThompsonBeta. Outcomes must lie in [0, 1]; one outside is an error.
@@ -78,7 +73,7 @@ class DiscountedThompson(CompiledOracle):
     def __init__(self, n_actions: int, half_life: float, rng: RNG = None) -> None:
         n = check_n_actions(n_actions)
         gamma = 0.5 ** (1.0 / check_number("half_life", half_life, low=1.0))
-        super().__init__(n, DiscountedThompsonState(*new_tally(n), np.zeros(n), gamma, as_words(rng)))
+        super().__init__(n, DiscountedThompsonState(new_tally(n), np.zeros(n), gamma, as_words(rng)))
 
     def readings(self) -> Readings:
         """Discounted plays, their means and the central 95 % of each posterior."""
@@ -89,5 +84,5 @@ class DiscountedThompson(CompiledOracle):
         lower, upper = beta.interval(0.95, successes + 1.0, np.maximum(counts - successes, 0.0) + 1.0)
         return Readings(counts, means, lower, upper)
 
-    def _check_outcome(self, outcome: Any) -> float:
+    def _check_outcome(self, outcome: float) -> float:
         return check_outcome_in(outcome, *self.outcome_range, "DiscountedThompson")

@@ -2,59 +2,57 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from headstart.arrays import Floats, Words
+from headstart.arrays import Bools, Floats, Words
 from headstart.checks import check_n_actions, check_number
 from headstart.errors import OptionError
 from headstart.kernels import implements, kernel, play, probabilities, take_action, update
 from headstart.kernels.arrays import total
 from headstart.kernels.choice import count_available, draw_available, greedy_available
 from headstart.kernels.random import draw_uniform
-from headstart.kernels.tally import new_tally, take_tally, update_tally
+from headstart.kernels.tally import Tally, new_tally, take_tally, update_tally
 from headstart.oracles.compiled import CompiledOracle
 from headstart.randomness import RNG, as_words
 
 
 class EpsilonGreedyState(NamedTuple):
-    counts: Floats  # (K,)
-    sums: Floats  # (K,)
-    means: Floats  # (K,)
+    tally: Tally
     epsilon: float  # NaN: decreasing
     decay: float
     rng: Words  # (4,)
 
 
 @kernel
-def _epsilon(state: Any) -> Any:
+def _epsilon(state: EpsilonGreedyState) -> float:
     if state.epsilon == state.epsilon:  # not NaN
         return state.epsilon
-    return min(1.0, state.decay / (total(state.counts) + 1.0))
+    return min(1.0, state.decay / (total(state.tally.counts) + 1.0))
 
 
 @implements(play, EpsilonGreedyState)
-def _play(state: Any, context: Any, available: Any) -> Any:
+def _play(state: EpsilonGreedyState, context: Floats, available: Bools) -> int:
     if draw_uniform(state.rng) < _epsilon(state):
         return draw_available(draw_uniform(state.rng), available)
-    return greedy_available(state.counts, state.means, available)
+    return greedy_available(state.tally.counts, state.tally.means, available)
 
 
 @implements(probabilities, EpsilonGreedyState)
-def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
+def _probabilities(state: EpsilonGreedyState, context: Floats, available: Bools, out: Floats) -> None:
     out[:] = 0.0
     epsilon = _epsilon(state)
     share = epsilon / count_available(available)
     for a in range(out.size):
         if available[a]:
             out[a] = share
-    out[greedy_available(state.counts, state.means, available)] += 1.0 - epsilon
+    out[greedy_available(state.tally.counts, state.tally.means, available)] += 1.0 - epsilon
 
 
 implements(update, EpsilonGreedyState)(update_tally)
 implements(take_action, EpsilonGreedyState)(take_tally)
 
 
-class EpsilonGreedy(CompiledOracle):
+class EpsilonGreedy(CompiledOracle[EpsilonGreedyState]):
     """With chance epsilon any available action, otherwise the best mean (one never played comes first).
 
     `epsilon` is constant; `decay=c` instead makes it min(1, c / t) in the t-th round, which Auer et al.
@@ -71,4 +69,4 @@ class EpsilonGreedy(CompiledOracle):
             constant, c = check_number("epsilon", 0.1 if epsilon is None else epsilon, 0.0, 1.0), 0.0
         else:
             constant, c = float("nan"), check_number("decay", decay, low=0.0)
-        super().__init__(n, EpsilonGreedyState(*new_tally(n), constant, c, as_words(rng)))
+        super().__init__(n, EpsilonGreedyState(new_tally(n), constant, c, as_words(rng)))

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from headstart.arrays import Bools, Floats, Words
+from headstart.arrays import Bools, Floats, Scratch, Words
 from headstart.checks import check_n_actions, check_number, check_outcome_in
 from headstart.errors import OptionError
 from headstart.kernels import implements, kernel, play, probabilities, update
 from headstart.kernels.arrays import largest
 from headstart.kernels.choice import count_available
 from headstart.kernels.random import draw_category
-from headstart.kernels.tally import new_tally, update_tally
+from headstart.kernels.tally import Tally, new_tally, update_tally
 from headstart.oracles.compiled import CompiledOracle
 from headstart.randomness import RNG, as_words
 
 
 class Exp3State(NamedTuple):
-    counts: Floats  # (K,)
-    sums: Floats  # (K,)
-    means: Floats  # (K,)
+    tally: Tally
     log_weights: Floats  # (K,)
-    chances: Floats  # (K,) scratch
+    chances: Scratch  # (K,)
     everything: Bools  # (K,)
     gamma: float
     low: float
@@ -33,7 +31,7 @@ class Exp3State(NamedTuple):
 
 
 @kernel
-def _fill(state: Any, available: Any, out: Any) -> None:
+def _fill(state: Exp3State, available: Bools, out: Floats) -> None:
     """p_a = (1 - gamma) w_a / sum of w + gamma / K, over the available actions."""
     top = -np.inf
     for a in range(out.size):
@@ -50,18 +48,18 @@ def _fill(state: Any, available: Any, out: Any) -> None:
 
 
 @implements(play, Exp3State)
-def _play(state: Any, context: Any, available: Any) -> Any:
+def _play(state: Exp3State, context: Floats, available: Bools) -> int:
     _fill(state, available, state.chances)
     return draw_category(state.rng, state.chances)
 
 
 @implements(probabilities, Exp3State)
-def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
+def _probabilities(state: Exp3State, context: Floats, available: Bools, out: Floats) -> None:
     _fill(state, available, out)
 
 
 @implements(update, Exp3State)
-def _update(state: Any, context: Any, action: Any, outcome: Any) -> None:
+def _update(state: Exp3State, context: Floats, action: int, outcome: float) -> None:
     update_tally(state, context, action, outcome)
     _fill(state, state.everything, state.chances)
     gain = (outcome - state.low) / (state.high - state.low) / state.chances[action]
@@ -72,7 +70,7 @@ def _update(state: Any, context: Any, action: Any, outcome: Any) -> None:
         state.log_weights[a] = max(state.log_weights[a] - top, -700.0)
 
 
-class Exp3(CompiledOracle):
+class Exp3(CompiledOracle[Exp3State]):
     """Exponential weights with a share gamma of uniform play.
 
     Outcomes must lie in [low, high]; one outside is an error. With a `horizon` T, gamma is
@@ -102,9 +100,9 @@ class Exp3(CompiledOracle):
             raise OptionError(f"low must be below high, got {low} and {high}")
         everything = np.ones(n, dtype=np.bool_)
         state = Exp3State(
-            *new_tally(n), np.zeros(n), np.zeros(n), everything, share, *self.outcome_range, as_words(rng)
+            new_tally(n), np.zeros(n), np.zeros(n), everything, share, *self.outcome_range, as_words(rng)
         )
         super().__init__(n, state)
 
-    def _check_outcome(self, outcome: Any) -> float:
+    def _check_outcome(self, outcome: float) -> float:
         return check_outcome_in(outcome, *self.outcome_range, "Exp3 (set low and high)")

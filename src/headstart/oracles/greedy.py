@@ -2,45 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import math
+from typing import NamedTuple
 
 from headstart.arrays import Floats
 from headstart.checks import check_n_actions
 from headstart.kernels import implements, play, probabilities, take_action, update
-from headstart.kernels.tally import new_tally, take_tally, update_tally
+from headstart.kernels.tally import Tally, new_tally, take_tally, update_tally
 from headstart.oracles.compiled import CompiledOracle
+from headstart.oracles.scores import choose_surely, play_largest, score
 
 
 class GreedyState(NamedTuple):
-    counts: Floats  # (K,)
-    sums: Floats  # (K,)
-    means: Floats  # (K,)
+    tally: Tally
 
 
-@implements(play, GreedyState)
-def _play(state: Any, context: Any, available: Any) -> Any:
-    best = -1
-    for a in range(available.size):
-        if available[a] and state.counts[a] > 0.0 and (best < 0 or state.means[a] > state.means[best]):
-            best = a
-    if best < 0:  # no available action has data: the lowest
-        for a in range(available.size):
-            if available[a]:
-                return a
-    return best
+@implements(score, GreedyState)
+def _score(state: GreedyState, context: Floats, action: int, level: float) -> float:
+    return state.tally.means[action] if state.tally.counts[action] > 0.0 else -math.inf
 
 
-@implements(probabilities, GreedyState)
-def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
-    out[:] = 0.0
-    out[play(state, context, available)] = 1.0
+implements(play, GreedyState)(play_largest)
+implements(probabilities, GreedyState)(choose_surely)
 
 
 implements(update, GreedyState)(update_tally)
 implements(take_action, GreedyState)(take_tally)
 
 
-class Greedy(CompiledOracle):
+class Greedy(CompiledOracle[GreedyState]):
     """The largest mean among the actions with data; ties, and no data at all, go to the lowest index.
 
     It never explores: a right choice only where something else gathers the data, as the batch schedule does. In
@@ -49,4 +39,4 @@ class Greedy(CompiledOracle):
 
     def __init__(self, n_actions: int) -> None:
         n = check_n_actions(n_actions)
-        super().__init__(n, GreedyState(*new_tally(n)))
+        super().__init__(n, GreedyState(new_tally(n)))

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from headstart.arrays import Floats, Words
+from headstart.arrays import Bools, Floats, Scratch, Words
 from headstart.checks import check_action, check_n_actions, check_number, check_whole
 from headstart.estimates.summary import Summary
 from headstart.kernels import absorb, implements, kernel, play, probabilities, update, withdraw
 from headstart.kernels.arrays import total
-from headstart.kernels.beliefs import refresh, take_log_back
-from headstart.kernels.choice import draw_available
-from headstart.kernels.moments import absorb_moments, update_moments
+from headstart.kernels.beliefs import Belief, refresh, take_log_back
+from headstart.kernels.choice import draw_available, fill_uniform
+from headstart.kernels.moments import Moments, absorb_moments, new_moments, update_moments
 from headstart.kernels.random import draw_uniform
 from headstart.kernels.worth import mean_of, worth_of
 from headstart.oracles.compiled import CompiledOracle
@@ -37,42 +37,31 @@ _GREEDY = 0.5  # the chance of the best so far, while another action is worth le
 
 
 class KnowledgeGradientState(NamedTuple):
-    counts: Floats  # the fields of Belief
-    sums: Floats
-    means: Floats
-    squares: Floats
-    centres: Floats
-    sizes: Floats
-    log_priors: Floats
-    log_others: Floats
-    variances: Floats
-    freedoms: Floats
-    weights: Floats
-    locations: Floats
-    scales: Floats
+    tally: Moments
+    belief: Belief
     horizon: float
     caution: float
-    scratch_caps: Floats  # (K,) the most that the log may hold an action for
+    caps: Scratch  # (K,) the most that the log may hold an action for
     rng: Words  # (4,)
 
 
 @kernel
-def _cap(state: Any, n_plays: float) -> None:
+def _cap(state: KnowledgeGradientState, n_plays: float) -> None:
     """The most that the log may hold each action for, by its own users: nothing yet if there are none."""
-    for a in range(state.counts.size):
-        n, variance = state.counts[a], state.variances[a]
-        state.scratch_caps[a] = np.inf
-        if n > 0.0 and variance > 0.0 and state.weights[a, LOGGED] < 1.0:  # 1: believed blindly
-            squares = state.freedoms[a] * variance + state.squares[a]
-            error = math.sqrt(squares / ((state.freedoms[a] + n) * n))
-            rarity = max(n_plays / (state.counts.size * n), 1.0)
-            state.scratch_caps[a] = state.means[a] + error * (CAP + GROWTH * math.sqrt(2.0 * math.log(rarity)))
+    for a in range(state.tally.counts.size):
+        n, variance = state.tally.counts[a], state.belief.variances[a]
+        state.caps[a] = np.inf
+        if n > 0.0 and variance > 0.0 and state.belief.weights[a, LOGGED] < 1.0:  # 1: believed blindly
+            squares = state.belief.freedoms[a] * variance + state.tally.squares[a]
+            error = math.sqrt(squares / ((state.belief.freedoms[a] + n) * n))
+            rarity = max(n_plays / (state.tally.counts.size * n), 1.0)
+            state.caps[a] = state.tally.means[a] + error * (CAP + GROWTH * math.sqrt(2.0 * math.log(rarity)))
 
 
 @kernel
-def _choose(state: Any, available: Any) -> Any:
+def _choose(state: KnowledgeGradientState, available: Bools) -> tuple[int, int]:
     """The available action with the largest mean, and the one with the largest mean + worth of learning about it."""
-    n_plays = total(state.counts)
+    n_plays = total(state.tally.counts)
     _cap(state, n_plays)
     leader, runner_up = -1, -1
     first, second = -np.inf, -np.inf
@@ -101,22 +90,18 @@ def _choose(state: Any, available: Any) -> Any:
 
 
 @implements(play, KnowledgeGradientState)
-def _play(state: Any, context: Any, available: Any) -> Any:
+def _play(state: KnowledgeGradientState, context: Floats, available: Bools) -> int:
     drawn = draw_uniform(state.rng)
-    if state.scales[0, 0] == 0.0:  # all outcomes so far are one number
+    if state.belief.scales[0, 0] == 0.0:  # all outcomes so far are one number
         return draw_available(drawn, available)
     leader, chosen = _choose(state, available)
     return leader if drawn < _GREEDY else chosen
 
 
 @implements(probabilities, KnowledgeGradientState)
-def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
-    if state.scales[0, 0] == 0.0:
-        n_left = 0.0
-        for a in range(available.size):
-            out[a] = 1.0 if available[a] else 0.0
-            n_left += out[a]
-        out /= n_left
+def _probabilities(state: KnowledgeGradientState, context: Floats, available: Bools, out: Floats) -> None:
+    if state.belief.scales[0, 0] == 0.0:
+        fill_uniform(available, out)
         return
     leader, chosen = _choose(state, available)
     out[:] = 0.0
@@ -125,13 +110,13 @@ def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
 
 
 @implements(update, KnowledgeGradientState)
-def _update(state: Any, context: Any, action: Any, outcome: Any) -> None:
+def _update(state: KnowledgeGradientState, context: Floats, action: int, outcome: float) -> None:
     update_moments(state, context, action, outcome)
     refresh(state, action)
 
 
 @implements(absorb, KnowledgeGradientState)
-def _absorb(state: Any, context: Any, action: Any, outcome: Any, variance: Any) -> None:
+def _absorb(state: KnowledgeGradientState, context: Floats, action: int, outcome: float, variance: float) -> None:
     absorb_moments(state, context, action, outcome, variance)
     refresh(state, action)
 
@@ -139,7 +124,7 @@ def _absorb(state: Any, context: Any, action: Any, outcome: Any, variance: Any) 
 implements(withdraw, KnowledgeGradientState)(take_log_back)
 
 
-class KnowledgeGradient(CompiledOracle):
+class KnowledgeGradient(CompiledOracle[KnowledgeGradientState]):
     """Plays the action with the largest mean, or the one whose trial the users to come would profit from most.
 
     The prior of an action's mean is what the log says, as far as it is trusted, beside components for a log that
@@ -179,7 +164,7 @@ class KnowledgeGradient(CompiledOracle):
         users = float(check_whole("horizon", horizon))
         care = check_number("caution", caution, low=0.0)
         belief = new_belief(n, summary, check_trust(trust, n))
-        state = KnowledgeGradientState(*belief, users, care, np.full(n, np.inf), as_words(rng))
+        state = KnowledgeGradientState(new_moments(n), belief, users, care, np.full(n, np.inf), as_words(rng))
         super().__init__(n, state)
         for a in range(n):
             refresh(state, a)
@@ -190,4 +175,4 @@ class KnowledgeGradient(CompiledOracle):
 
     def readings(self) -> TrustReadings:  # type: ignore[override]
         """Posterior mean and standard error per action, and how far the log is still trusted."""
-        return read_belief(self._state)
+        return read_belief(self._state.tally, self._state.belief)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from headstart.arrays import Floats, Integers, Words
+from headstart.arrays import Bools, Floats, Integers, Scratch, Words
 from headstart.checks import check_action, check_whole
 from headstart.errors import ContextError
 from headstart.estimates.features import disjoint
 from headstart.kernels import implements, kernel, play, probabilities, update, withdraw
-from headstart.kernels.choice import best_available, draw_available
+from headstart.kernels.choice import best_available, draw_available, fill_uniform
 from headstart.kernels.random import draw_uniform
 from headstart.kernels.ridge import (
     GAIN,
@@ -26,10 +26,10 @@ from headstart.kernels.ridge import (
     padded,
     whiten,
 )
-from headstart.kernels.tally import new_tally, update_tally
+from headstart.kernels.tally import Tally, new_tally, update_tally
 from headstart.kernels.worth import gain_above
 from headstart.oracles.knowledge_gradient import HORIZON
-from headstart.oracles.linear import LinearOracle
+from headstart.oracles.linear import ContextOracle
 from headstart.priors.interactions import BOUND, Interactions, no_interactions
 from headstart.priors.linear import LOGGED, LinearModels, check_models, find_roots, models_of_rows
 from headstart.priors.logged import check_trust
@@ -43,14 +43,12 @@ _LEAST = 1e-9  # models of a smaller chance are left out
 
 
 class LinKnowledgeGradientState(NamedTuple):
-    counts: Floats  # (K,) users' plays
-    sums: Floats  # (K,)
-    means: Floats  # (K,)
+    tally: Tally  # users' plays
     theta: Floats  # (K, J, p) centres of the models
     factors: Floats  # (K, J, p, p) S, lower triangular, with V^-1 = S S'
     columns: Integers  # (1, m) phi's columns of x
     weights: Floats  # (1, m)
-    scratch: Floats  # (N_SCRATCH, p)
+    scratch: Scratch  # (N_SCRATCH, p)
     pairs: Integers  # (q, 2) phi's products
     pair_centres: Floats  # (q,)
     pair_scales: Floats  # (q,)
@@ -61,15 +59,15 @@ class LinKnowledgeGradientState(NamedTuple):
     variance: float  # of the log's noise; 0: not known, the users' so far stands in
     freedoms: Floats  # (K,) outcomes that it is worth
     horizon: float
-    scratch_centres: Floats  # (K, J) phi'theta
-    scratch_squared: Floats  # (K, J) phi'V^-1 phi
-    scratch_crossed: Floats  # (K, J) |phi'V^-1 e|, e the average user
-    scratch_values: Floats  # (K,) the models' average of phi'theta
+    scratch_centres: Scratch  # (K, J) phi'theta
+    scratch_squared: Scratch  # (K, J) phi'V^-1 phi
+    scratch_crossed: Scratch  # (K, J) |phi'V^-1 e|, e the average user
+    scratch_values: Scratch  # (K,) the models' average of phi'theta
     rng: Words  # (4,)
 
 
 @kernel
-def _fill(state: Any, context: Any) -> None:
+def _fill(state: LinKnowledgeGradientState, context: Floats) -> None:
     """phi: the columns of x, then their products."""
     fill_features(state, context, 0)
     phi, m = state.scratch[PHI], state.columns.shape[1]
@@ -80,19 +78,19 @@ def _fill(state: Any, context: Any) -> None:
 
 
 @kernel
-def _noise(state: Any) -> float:
+def _noise(state: LinKnowledgeGradientState) -> float:
     """The prior variance of the noise: the log's, or what the last models left unexplained so far."""
     if state.variance > 0.0:
         return state.variance
     n, unexplained = 0.0, 0.0
-    for a in range(state.counts.size):
-        n += state.counts[a]
+    for a in range(state.tally.counts.size):
+        n += state.tally.counts[a]
         unexplained += state.squares[a, state.squares.shape[1] - 1]
     return unexplained / n if n > 0.0 else 0.0
 
 
 @kernel
-def _learn(state: Any, a: int, j: int, outcome: float) -> None:
+def _learn(state: LinKnowledgeGradientState, a: int, j: int, outcome: float) -> None:
     """One more row of phi in the scratch for one model, and what it says of the model."""
     phi, gain, theta = state.scratch[PHI], state.scratch[GAIN], state.theta[a, j]
     spread = 1.0 + whiten(state.factors[a, j], phi, state.scratch[WHITENED])
@@ -105,11 +103,11 @@ def _learn(state: Any, a: int, j: int, outcome: float) -> None:
 
 
 @kernel
-def _weigh(state: Any, a: int, noise: float) -> None:
+def _weigh(state: LinKnowledgeGradientState, a: int, noise: float) -> None:
     """The models' chances: priors times marginal likelihoods with unknown noise (normal-inverse-gamma)."""
     if noise <= 0.0:
         return
-    freedom = state.freedoms[a] + state.counts[a]
+    freedom = state.freedoms[a] + state.tally.counts[a]
     chances = state.chances[a]
     top = -np.inf
     for j in range(chances.size):
@@ -125,7 +123,7 @@ def _weigh(state: Any, a: int, noise: float) -> None:
 
 
 @kernel
-def _describe(state: Any, context: Any, available: Any) -> None:
+def _describe(state: LinKnowledgeGradientState, context: Floats, available: Bools) -> None:
     """What every model expects of every action for this user, and how sure it is, into the scratch."""
     _fill(state, context)
     phi, whitened = state.scratch[PHI], state.scratch[WHITENED]
@@ -141,13 +139,13 @@ def _describe(state: Any, context: Any, available: Any) -> None:
 
 
 @kernel
-def _gain(state: Any, a: int, best: float, noise: float) -> float:
+def _gain(state: LinKnowledgeGradientState, a: int, best: float, noise: float) -> float:
     """What playing a is worth, per play, to one later user, as far as it may turn out to be better than `best`.
 
     After m plays the centre of a model will have moved by s Z, s = sigma cross / sqrt(square + 1/m), Z normal, and
     the user gets what it exceeds `best` by: E max(centre + s Z - best, 0). The largest such gain / m.
     """
-    freedom = state.freedoms[a] + state.counts[a]
+    freedom = state.freedoms[a] + state.tally.counts[a]
     most, m = 0.0, 1.0
     for _ in range(_LONGEST):
         gain = 0.0
@@ -162,13 +160,13 @@ def _gain(state: Any, a: int, best: float, noise: float) -> float:
 
 
 @kernel
-def _choose(state: Any, context: Any, available: Any, noise: float) -> tuple[int, int]:
+def _choose(state: LinKnowledgeGradientState, context: Floats, available: Bools, noise: float) -> tuple[int, int]:
     """The action that looks best for this user, and the one that is worth most with what it teaches."""
     _describe(state, context, available)
     greedy = best_available(state.scratch_values, available)
     n = 0.0
-    for a in range(state.counts.size):
-        n += state.counts[a]
+    for a in range(state.tally.counts.size):
+        n += state.tally.counts[a]
     users = REACH * max(state.horizon - n, LAST * max(state.horizon, n))
     chosen, most = greedy, state.scratch_values[greedy]
     for a in range(available.size):
@@ -180,7 +178,7 @@ def _choose(state: Any, context: Any, available: Any, noise: float) -> tuple[int
 
 
 @implements(play, LinKnowledgeGradientState)
-def _play(state: Any, context: Any, available: Any) -> Any:
+def _play(state: LinKnowledgeGradientState, context: Floats, available: Bools) -> int:
     noise = _noise(state)
     if noise == 0.0:  # no outcome, or none that was not foreseen: nothing tells the actions apart
         return draw_available(draw_uniform(state.rng), available)
@@ -189,14 +187,10 @@ def _play(state: Any, context: Any, available: Any) -> Any:
 
 
 @implements(probabilities, LinKnowledgeGradientState)
-def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
+def _probabilities(state: LinKnowledgeGradientState, context: Floats, available: Bools, out: Floats) -> None:
     noise = _noise(state)
     if noise == 0.0:
-        n_left = 0.0
-        for a in range(available.size):
-            out[a] = 1.0 if available[a] else 0.0
-            n_left += out[a]
-        out /= n_left
+        fill_uniform(available, out)
         return
     out[:] = 0.0
     greedy, chosen = _choose(state, context, available, noise)
@@ -205,7 +199,7 @@ def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
 
 
 @implements(update, LinKnowledgeGradientState)
-def _update(state: Any, context: Any, action: Any, outcome: Any) -> None:
+def _update(state: LinKnowledgeGradientState, context: Floats, action: int, outcome: float) -> None:
     _fill(state, context)
     for j in range(state.chances.shape[1]):
         _learn(state, action, j, outcome)
@@ -214,14 +208,14 @@ def _update(state: Any, context: Any, action: Any, outcome: Any) -> None:
 
 
 @implements(withdraw, LinKnowledgeGradientState)
-def _withdraw(state: Any, action: Any) -> None:
+def _withdraw(state: LinKnowledgeGradientState, action: int) -> None:
     last = state.chances.shape[1] - 1
     for j in range(last + 1):
         state.log_priors[action, j] = 0.0 if j == last else -np.inf
         state.chances[action, j] = 1.0 if j == last else 0.0
 
 
-class LinKnowledgeGradient(LinearOracle):
+class LinKnowledgeGradient(ContextOracle[LinKnowledgeGradientState]):
     """Several Bayesian linear models per action, from one that believes the log to one that does not, weighed by
     evidence; the average decides, and what is worth learning is tried.
 
@@ -263,7 +257,7 @@ class LinKnowledgeGradient(LinearOracle):
         with np.errstate(divide="ignore"):
             log_priors = np.log(np.array(models.chances, dtype=np.float64))
         state = LinKnowledgeGradientState(
-            *new_tally(k),
+            new_tally(k),
             theta,
             factors,
             features.columns.copy(),
@@ -351,7 +345,7 @@ class LinKnowledgeGradient(LinearOracle):
         phi = Interactions(state.pairs, state.pair_centres, state.pair_scales).expand(rows)
         centres = np.einsum("nm,kjm->nkj", phi, state.theta[..., : self._length])
         squares = np.einsum("nm,kjml,nl->nkj", phi, self.inverses, phi, optimize=True)
-        freedoms = (state.freedoms + state.counts)[:, None]
+        freedoms = (state.freedoms + state.tally.counts)[:, None]
         variances = (state.freedoms[:, None] * _noise(state) + state.squares) / freedoms
         means = (state.chances * centres).sum(axis=2)
         spread = (state.chances * (variances * squares + (centres - means[..., None]) ** 2)).sum(axis=2)

@@ -1,31 +1,31 @@
-"""What LinUCB and LinThompson share: ridge regression per action or for all, kept as factors of the inverse."""
+"""What the oracles that decide by context share: features, quick checks, and ridge regressions as factors."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from headstart import kernels
-from headstart.arrays import Floats, Integers
+from headstart.arrays import Bools, Floats, Integers
 from headstart.checks import Available, check_action, check_available, check_context, check_outcome
 from headstart.errors import ContextError
 from headstart.estimates.features import FeatureFunction, Features
-from headstart.kernels.ridge import N_SCRATCH, is_finite, new_factors, padded
-from headstart.kernels.tally import new_tally
+from headstart.kernels.ridge import N_SCRATCH, Regressing, Ridge, is_finite, new_factors, padded
+from headstart.kernels.tally import Tallied, Tally, new_tally
 from headstart.oracles.compiled import CompiledOracle
 
-_Fields = tuple[Floats, Floats, Floats, Floats, Floats, Integers, Integers, Floats, Floats]
+S = TypeVar("S", bound=Tallied)
+R = TypeVar("R", bound=Regressing)
 _CHUNK = 1 << 17  # numbers of one batch's intermediate result: it stays in the cache
 
 
-def new_linear(features: Features, ridge: float) -> _Fields:
-    """The fields that a linear oracle's state begins with: the tally, theta, factors, the map, scratch."""
+def new_linear(features: Features, ridge: float) -> tuple[Tally, Ridge]:
+    """The tally and the models of a linear oracle that has seen nothing."""
     p = padded(features.length)
-    return (
-        *new_tally(features.n_actions),
+    return new_tally(features.n_actions), Ridge(
         np.zeros((features.n_groups, p)),
         new_factors(features.n_groups, features.length, ridge),
         features.groups.copy(),
@@ -35,42 +35,31 @@ def new_linear(features: Features, ridge: float) -> _Fields:
     )
 
 
-def _play(state: Any, context: Any, available: Any) -> Any:
+def _play(state: kernels.State, context: Floats, available: Bools) -> int:
     return kernels.play(state, context, available) if is_finite(context) else -1
 
 
-def _update(state: Any, context: Any, action: Any, outcome: Any) -> Any:
+def _update(state: kernels.State, context: Floats, action: int, outcome: float) -> bool:
     if is_finite(context):
         kernels.update(state, context, action, outcome)
         return True
     return False
 
 
-class LinearOracle(CompiledOracle):
-    """An oracle over a state that begins with `new_linear`'s fields."""
+class ContextOracle(CompiledOracle[S]):
+    """An oracle that sees a context through features."""
 
     @abstractmethod
-    def __init__(self, features: Features, state: Any) -> None:
+    def __init__(self, features: Features, state: S) -> None:
         super().__init__(features.n_actions, state, features.n_seen)
         self.features = features
         self._function = features if isinstance(features, FeatureFunction) else None
         self.n_features = features.n_features
 
     @property
-    def kernel_state(self) -> Any:
+    def kernel_state(self) -> S | None:
         """The state for the compiled loops; None with a FeatureFunction, whose way is the plain loop."""
         return self._state if self._function is None else None
-
-    @property
-    def theta(self) -> Floats:
-        """The ridge estimate V^-1 b: (K, m) if disjoint, (1, m) if shared."""
-        return np.array(self._state.theta[:, : self.features.length])
-
-    @property
-    def inverses(self) -> Floats:
-        """V^-1, (K, m, m) if disjoint, (1, m, m) if shared."""
-        factors = self._state.factors[:, : self.features.length, : self.features.length]
-        return np.array(factors @ factors.transpose(0, 2, 1))
 
     # A decision takes two microseconds, of which looking for NaN from Python would be a third: the entry points
     # below look themselves, and only what they turn away is checked again, for the error's sake.
@@ -113,6 +102,21 @@ class LinearOracle(CompiledOracle):
             return check_context(context, self._n_seen)
         return vector if vector.shape == (self._n_seen,) else check_context(context, self._n_seen)
 
+
+class LinearOracle(ContextOracle[R]):
+    """An oracle over a regression per action, or one for all."""
+
+    @property
+    def theta(self) -> Floats:
+        """The ridge estimate V^-1 b: (K, m) if disjoint, (1, m) if shared."""
+        return np.array(self._state.ridge.theta[:, : self.features.length])
+
+    @property
+    def inverses(self) -> Floats:
+        """V^-1, (K, m, m) if disjoint, (1, m, m) if shared."""
+        factors = self._state.ridge.factors[:, : self.features.length, : self.features.length]
+        return np.array(factors @ factors.transpose(0, 2, 1))
+
     def predict(self, contexts: ArrayLike) -> tuple[Floats, Floats]:
         """Per context and action, (n, K) each: the estimate theta'phi and the width sqrt(phi'V^-1 phi).
 
@@ -134,11 +138,11 @@ class LinearOracle(CompiledOracle):
                 self._predict(rows, action, self.features.groups[action], means[:, a : a + 1], widths[:, a : a + 1])
         return means, widths
 
-    def _predict(self, rows: Any, action: Any, groups: Any, means: Any, widths: Any) -> None:
+    def _predict(self, rows: Floats, action: Integers, groups: Integers, means: Floats, widths: Floats) -> None:
         """phi of `action` against every one of `groups`, into columns of means and widths."""
         m, n_groups = self.features.length, groups.size
-        theta = self._state.theta[groups, :m].T
-        factors = self._state.factors[groups, :m, :m].transpose(0, 2, 1).reshape(n_groups * m, m)
+        theta = self._state.ridge.theta[groups, :m].T
+        factors = self._state.ridge.factors[groups, :m, :m].transpose(0, 2, 1).reshape(n_groups * m, m)
         chunk = max(64, _CHUNK // factors.shape[0])
         for start in range(0, len(rows), chunk):
             part = slice(start, start + chunk)

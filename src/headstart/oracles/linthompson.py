@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from headstart.arrays import Floats, Integers, Words
+from headstart.arrays import Bools, Floats, Words
 from headstart.checks import check_number
 from headstart.estimates.features import Features, check_features
 from headstart.kernels import implements, play, probabilities, update
@@ -18,65 +18,58 @@ from headstart.kernels.ridge import (
     GAIN,
     PHI,
     WHITENED,
+    Ridge,
     correlate,
     dot,
     fill_features,
+    fill_own,
+    fill_shared,
     learn_and_count,
+    predict,
     whiten,
 )
+from headstart.kernels.tally import Tally
 from headstart.oracles.linear import LinearOracle, new_linear
+from headstart.oracles.scores import play_largest, score
 from headstart.randomness import RNG, as_words
 
 
 class LinThompsonState(NamedTuple):
-    counts: Floats  # (K,)
-    sums: Floats  # (K,)
-    means: Floats  # (K,)
-    theta: Floats  # (G, p)
-    factors: Floats  # (G, p, p) S, lower triangular, with V^-1 = S S'
-    groups: Integers  # (K,) which theta and S an action has
-    columns: Integers  # (K or 1, m) phi's columns of x
-    weights: Floats  # (K or 1, m)
-    scratch: Floats  # (N_SCRATCH, p)
+    tally: Tally
+    ridge: Ridge
     is_shared: bool
     scale: float
     rng: Words  # (4,)
 
 
+@implements(score, LinThompsonState)
+def _score(state: LinThompsonState, context: Floats, action: int, level: float) -> float:
+    ridge = state.ridge
+    if state.is_shared:
+        fill_own(ridge, context, action)
+        return dot(ridge.scratch[PHI], ridge.scratch[GAIN])
+    mean, width = predict(ridge, context, action)  # theta_a'phi is a normal of its own: one number, not a vector
+    return mean + state.scale * width * draw_normal(state.rng)
+
+
 @implements(play, LinThompsonState)
-def _play(state: Any, context: Any, available: Any) -> Any:
-    phi, whitened, drawn = state.scratch[PHI], state.scratch[WHITENED], state.scratch[GAIN]
+def _play(state: LinThompsonState, context: Floats, available: Bools) -> int:
+    ridge = state.ridge
     if state.is_shared:  # one theta is drawn for all actions
-        for j in range(state.columns.shape[1]):
-            whitened[j] = state.scale * draw_normal(state.rng)
-        correlate(state.factors[0], whitened, drawn)
+        normals, drawn = ridge.scratch[WHITENED], ridge.scratch[GAIN]
+        for j in range(ridge.columns.shape[1]):
+            normals[j] = state.scale * draw_normal(state.rng)
+        correlate(ridge.factors[0], normals, drawn)
         for j in range(drawn.size):
-            drawn[j] += state.theta[0, j]
-    is_same = state.columns.shape[0] == 1  # phi does not depend on the action
-    if is_same:
-        fill_features(state, context, 0)
-    best = -1
-    best_draw = -np.inf
-    for a in range(available.size):
-        if available[a]:
-            if not is_same:
-                fill_features(state, context, a)
-            if state.is_shared:
-                draw = dot(phi, drawn)
-            else:  # theta_a'phi is a normal of its own: one number instead of a vector
-                group = state.groups[a]
-                width = state.scale * math.sqrt(whiten(state.factors[group], phi, whitened))
-                draw = dot(phi, state.theta[group]) + width * draw_normal(state.rng)
-            if best < 0 or draw > best_draw:
-                best = a
-                best_draw = draw
-    return best
+            drawn[j] += ridge.theta[0, j]
+    fill_shared(ridge, context)
+    return play_largest(state, context, available)
 
 
 @implements(probabilities, LinThompsonState)
-def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
-    n_actions, length = available.size, state.scratch.shape[1]
-    phi, whitened = state.scratch[PHI], state.scratch[WHITENED]
+def _probabilities(state: LinThompsonState, context: Floats, available: Bools, out: Floats) -> None:
+    n_actions, length = available.size, state.ridge.scratch.shape[1]
+    phi, whitened = state.ridge.scratch[PHI], state.ridge.scratch[WHITENED]
     means, widths = np.zeros(n_actions), np.zeros(n_actions)
     n_chosen = count_available(available) if state.is_shared else 0
     chosen_means, loadings, chances = np.empty(n_chosen), np.empty((n_chosen, length)), np.empty(n_chosen)
@@ -84,10 +77,10 @@ def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
     for a in range(n_actions):
         out[a] = 0.0
         if available[a]:
-            fill_features(state, context, a)
-            group = state.groups[a]
-            means[a] = dot(phi, state.theta[group])
-            widths[a] = state.scale * math.sqrt(whiten(state.factors[group], phi, whitened))
+            fill_features(state.ridge, context, a)
+            group = state.ridge.groups[a]
+            means[a] = dot(phi, state.ridge.theta[group])
+            widths[a] = state.scale * math.sqrt(whiten(state.ridge.factors[group], phi, whitened))
             widest = max(widest, widths[a])
             if state.is_shared:
                 chosen_means[k] = means[a]
@@ -110,7 +103,7 @@ def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
 implements(update, LinThompsonState)(learn_and_count)
 
 
-class LinThompson(LinearOracle):
+class LinThompson(LinearOracle[LinThompsonState]):
     """Draw theta from N(V^-1 b, scale^2 V^-1), play the largest theta'phi(x, a).
 
     Parameters

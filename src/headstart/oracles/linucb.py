@@ -2,64 +2,45 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from headstart.arrays import Floats, Integers
+from headstart.arrays import Bools, Floats
 from headstart.checks import check_number
 from headstart.estimates.features import Features, check_features
 from headstart.kernels import implements, play, probabilities, update
-from headstart.kernels.ridge import PHI, WHITENED, dot, fill_features, learn_and_count, whiten
+from headstart.kernels.ridge import Ridge, fill_shared, learn_and_count, predict
+from headstart.kernels.tally import Tally
 from headstart.oracles.linear import LinearOracle, new_linear
+from headstart.oracles.scores import choose_surely, play_largest, score
 
 
 class LinUCBState(NamedTuple):
-    counts: Floats  # (K,)
-    sums: Floats  # (K,)
-    means: Floats  # (K,)
-    theta: Floats  # (G, p)
-    factors: Floats  # (G, p, p) S, lower triangular, with V^-1 = S S'
-    groups: Integers  # (K,) which theta and S an action has
-    columns: Integers  # (K or 1, m) phi's columns of x
-    weights: Floats  # (K or 1, m)
-    scratch: Floats  # (N_SCRATCH, p)
+    tally: Tally
+    ridge: Ridge
     beta: float
 
 
+@implements(score, LinUCBState)
+def _score(state: LinUCBState, context: Floats, action: int, level: float) -> float:
+    mean, width = predict(state.ridge, context, action)
+    return mean + state.beta * width
+
+
 @implements(play, LinUCBState)
-def _play(state: Any, context: Any, available: Any) -> Any:
-    phi, whitened = state.scratch[PHI], state.scratch[WHITENED]
-    is_same = state.columns.shape[0] == 1  # phi does not depend on the action
-    if is_same:
-        fill_features(state, context, 0)
-    best = -1
-    best_index = -np.inf
-    for a in range(available.size):
-        if available[a]:
-            if not is_same:
-                fill_features(state, context, a)
-            group = state.groups[a]
-            width = math.sqrt(whiten(state.factors[group], phi, whitened))
-            index = dot(phi, state.theta[group]) + state.beta * width
-            if best < 0 or index > best_index:
-                best = a
-                best_index = index
-    return best
+def _play(state: LinUCBState, context: Floats, available: Bools) -> int:
+    fill_shared(state.ridge, context)
+    return play_largest(state, context, available)
 
 
-@implements(probabilities, LinUCBState)
-def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
-    out[:] = 0.0
-    out[play(state, context, available)] = 1.0
+implements(probabilities, LinUCBState)(choose_surely)
 
 
 implements(update, LinUCBState)(learn_and_count)
 
 
-class LinUCB(LinearOracle):
+class LinUCB(LinearOracle[LinUCBState]):
     """Play the largest theta'phi(x, a) + beta sqrt(phi'V^-1 phi); deterministic, ties to the lowest index.
 
     Parameters

@@ -3,32 +3,37 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from headstart.arrays import Floats, Integers
+from headstart.arrays import Bools, Floats
 from headstart.checks import check_number
 from headstart.errors import OptionError
 from headstart.estimates.features import Features, check_features
-from headstart.kernels import implements, kernel, play, probabilities, update
+from headstart.kernels import implements, play, probabilities, update
 from headstart.kernels.arrays import total
-from headstart.kernels.ridge import PHI, WHITENED, dot, factors_of, fill_features, learn, learn_and_count, whiten
-from headstart.kernels.tally import least_played
+from headstart.kernels.ridge import (
+    PHI,
+    WHITENED,
+    Ridge,
+    dot,
+    factors_of,
+    fill_own,
+    fill_shared,
+    learn,
+    learn_and_count,
+    whiten,
+)
+from headstart.kernels.tally import Tally, least_played
 from headstart.oracles.linear import LinearOracle, new_linear
+from headstart.oracles.scores import choose_surely, play_largest, score
 
 
 class MinLinUCBState(NamedTuple):
-    counts: Floats  # (K,) online plays
-    sums: Floats  # (K,)
-    means: Floats  # (K,)
-    theta: Floats  # (G, p) of log and users together
-    factors: Floats  # (G, p, p) S, lower triangular, with V^-1 = S S'
-    groups: Integers  # (K,) which theta and S an action has
-    columns: Integers  # (K or 1, m) phi's columns of x
-    weights: Floats  # (K or 1, m)
-    scratch: Floats  # (N_SCRATCH, p)
+    tally: Tally
+    ridge: Ridge
     online_theta: Floats  # (G, p) of users alone
     online_factors: Floats  # (G, p, p)
     beta: float
@@ -36,66 +41,44 @@ class MinLinUCBState(NamedTuple):
     forced: float
 
 
-class _Online(NamedTuple):
-    """The users' model, as the linear kernels want it."""
-
-    theta: Floats
-    factors: Floats
-    groups: Integers
-    columns: Integers
-    weights: Floats
-    scratch: Floats
-
-
-@kernel
-def _bound(state: Any, action: Any) -> float:
-    """min(online bound, pooled bound + V times the log's share), for the phi in the scratch."""
-    phi, whitened, group = state.scratch[PHI], state.scratch[WHITENED], state.groups[action]
+@implements(score, MinLinUCBState)
+def _score(state: MinLinUCBState, context: Floats, action: int, level: float) -> float:
+    """min(online bound, pooled bound + V times the log's share)."""
+    ridge = state.ridge
+    fill_own(ridge, context, action)
+    phi, whitened, group = ridge.scratch[PHI], ridge.scratch[WHITENED], ridge.groups[action]
     square = whiten(state.online_factors[group], phi, whitened)
     online = dot(phi, state.online_theta[group]) + state.beta * math.sqrt(square)
-    pooled_square = whiten(state.factors[group], phi, whitened)
+    pooled_square = whiten(ridge.factors[group], phi, whitened)
     share = 1.0 - pooled_square / square if square > 0.0 else 0.0
-    pooled = dot(phi, state.theta[group]) + state.beta * math.sqrt(pooled_square)
+    pooled = dot(phi, ridge.theta[group]) + state.beta * math.sqrt(pooled_square)
     return min(online, pooled + state.bias_bound * max(share, 0.0))
 
 
 @implements(play, MinLinUCBState)
-def _play(state: Any, context: Any, available: Any) -> Any:
-    rarest = least_played(state.counts, available)
-    if state.counts[rarest] < state.forced * math.log1p(total(state.counts)):
+def _play(state: MinLinUCBState, context: Floats, available: Bools) -> int:
+    counts = state.tally.counts
+    rarest = least_played(counts, available)
+    if counts[rarest] < state.forced * math.log1p(total(counts)):
         return rarest
-    is_same = state.columns.shape[0] == 1  # phi does not depend on the action
-    if is_same:
-        fill_features(state, context, 0)
-    best = -1
-    best_bound = -np.inf
-    for a in range(available.size):
-        if available[a]:
-            if not is_same:
-                fill_features(state, context, a)
-            bound = _bound(state, a)
-            if best < 0 or bound > best_bound:
-                best = a
-                best_bound = bound
-    return best
+    fill_shared(state.ridge, context)
+    return play_largest(state, context, available)
 
 
-@implements(probabilities, MinLinUCBState)
-def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
-    out[:] = 0.0
-    out[play(state, context, available)] = 1.0
+implements(probabilities, MinLinUCBState)(choose_surely)
 
 
 @implements(update, MinLinUCBState)
-def _update(state: Any, context: Any, action: Any, outcome: Any) -> None:
-    online = _Online(
-        state.online_theta, state.online_factors, state.groups, state.columns, state.weights, state.scratch
+def _update(state: MinLinUCBState, context: Floats, action: int, outcome: float) -> None:
+    ridge = state.ridge
+    online = Ridge(
+        state.online_theta, state.online_factors, ridge.groups, ridge.columns, ridge.weights, ridge.scratch
     )
     learn(online, context, action, outcome)
     learn_and_count(state, context, action, outcome)
 
 
-class MinLinUCB(LinearOracle):
+class MinLinUCB(LinearOracle[MinLinUCBState]):
     """Play the largest min(online bound, pooled bound + V times the log's share); deterministic, ties lowest.
 
     Both bounds are LinUCB's, theta'phi + beta sqrt(phi'V^-1 phi): one from users alone, one from log and users
@@ -135,15 +118,16 @@ class MinLinUCB(LinearOracle):
         phi = check_features(features, n_actions, n_features)
         penalty = check_number("ridge", ridge, low=1e-12)
         share = check_number("weight", weight, 0.0, 1e12)
-        fields, online = new_linear(phi, penalty), new_linear(phi, penalty)
+        tally, pooled = new_linear(phi, penalty)
+        online = new_linear(phi, penalty)[1]
         known = check_sums("grams", grams, phi, 2), check_sums("moments", moments, phi, 1)
-        fields[4][:], fields[3][:] = _fit(phi, share * known[0], share * known[1], penalty)
+        pooled.factors[:], pooled.theta[:] = _fit(phi, share * known[0], share * known[1], penalty)
         settings = (
             check_number("beta", beta, low=0.0),
             check_number("bias_bound", bias_bound, low=0.0),
             check_number("forced", forced, low=0.0),
         )
-        super().__init__(phi, MinLinUCBState(*fields, online[3], online[4], *settings))
+        super().__init__(phi, MinLinUCBState(tally, pooled, online.theta, online.factors, *settings))
 
 
 def check_sums(name: str, given: ArrayLike, features: Features, power: int) -> Floats:

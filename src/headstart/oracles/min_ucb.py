@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from headstart.arrays import Floats
+from headstart.arrays import Bools, Floats
 from headstart.checks import check_action, check_n_actions, check_number
 from headstart.errors import OptionError
 from headstart.estimates.summary import Summary
 from headstart.kernels import implements, kernel, play, probabilities, update, withdraw
 from headstart.kernels.arrays import total
-from headstart.kernels.moments import new_moments, update_moments
+from headstart.kernels.moments import Moments, new_moments, update_moments
 from headstart.kernels.tally import least_played
 from headstart.kernels.widths import normal_width, worst_width
-from headstart.oracles.compiled import CompiledOracle, Readings
+from headstart.oracles.compiled import CompiledOracle
+from headstart.oracles.scores import choose_surely, largest_score, score
+from headstart.parts import Readings
 from headstart.priors.logged import check_known
 
 
 class MinUCBState(NamedTuple):
-    counts: Floats  # (K,) online plays
-    sums: Floats  # (K,)
-    means: Floats  # (K,)
-    squares: Floats  # (K,) squared deviations from the mean
+    tally: Moments  # online plays
     log_means: Floats  # (K,)
     log_sizes: Floats  # (K,) plays that the log is worth; 0 once withdrawn
     log_variances: Floats  # (K,)
@@ -38,72 +37,73 @@ class MinUCBState(NamedTuple):
 
 
 @kernel
-def _log_size(state: Any, action: Any, t: float) -> float:
+def _log_size(state: MinUCBState, action: int, t: float) -> float:
     """The log's weight after t online plays: aged, and capped at cap ln(e + t)."""
     aged = state.log_sizes[action] * math.exp2(-t / state.half_life)
     return min(aged, state.cap * math.log(math.e + t))
 
 
 @kernel
-def _width(state: Any, log_n: float, plays: float, squares: float) -> float:
+def _width(state: MinUCBState, log_n: float, plays: float, squares: float) -> float:
     if state.follows_variance:
         return state.beta * normal_width(log_n, plays, squares / plays) if plays > 0.0 else math.inf
     return state.beta * worst_width(log_n, plays)
 
 
 @kernel
-def _bound(state: Any, action: Any, t: float, log_size: float, pooled_size: float) -> float:
+def _bound(state: MinUCBState, action: int, t: float, log_size: float, pooled_size: float) -> float:
     """min(online bound, pooled bound + V times the log's share)."""
-    n = state.counts[action]
+    n = state.tally.counts[action]
     online = math.inf
     if n > 0.0:
-        online = state.means[action] + _width(state, math.log(max(t, 1.0)), n, state.squares[action])
+        online = state.tally.means[action] + _width(state, math.log(max(t, 1.0)), n, state.tally.squares[action])
     if log_size <= 0.0:
         return online
     plays = n + log_size
     share = log_size / plays
-    mean = (1.0 - share) * state.means[action] + share * state.log_means[action]
-    apart = state.means[action] - state.log_means[action]
-    squares = state.squares[action] + log_size * state.log_variances[action] + n * share * apart * apart
+    mean = (1.0 - share) * state.tally.means[action] + share * state.log_means[action]
+    apart = state.tally.means[action] - state.log_means[action]
+    squares = state.tally.squares[action] + log_size * state.log_variances[action] + n * share * apart * apart
     pooled = mean + _width(state, math.log(max(pooled_size, 1.0)), plays, squares)
     return min(online, pooled + share * state.bias_bounds[action])
 
 
+class _Sizes(NamedTuple):
+    """What the bounds of one play share."""
+
+    t: float  # online plays
+    pooled: float  # and with the log's
+
+
+@implements(score, MinUCBState)
+def _score(state: MinUCBState, context: Floats, action: int, level: _Sizes) -> float:
+    return _bound(state, action, level.t, _log_size(state, action, level.t), level.pooled)
+
+
 @implements(play, MinUCBState)
-def _play(state: Any, context: Any, available: Any) -> Any:
-    t = total(state.counts)
-    rarest = least_played(state.counts, available)
-    if state.counts[rarest] < state.forced * math.log1p(t):
+def _play(state: MinUCBState, context: Floats, available: Bools) -> int:
+    t = total(state.tally.counts)
+    rarest = least_played(state.tally.counts, available)
+    if state.tally.counts[rarest] < state.forced * math.log1p(t):
         return rarest
     pooled_size = t
-    for a in range(state.counts.size):
+    for a in range(state.tally.counts.size):
         pooled_size += _log_size(state, a, t)
-    best = -1
-    best_bound = -np.inf
-    for a in range(state.counts.size):
-        if available[a]:
-            bound = _bound(state, a, t, _log_size(state, a, t), pooled_size)
-            if best < 0 or bound > best_bound:
-                best = a
-                best_bound = bound
-    return best
+    return largest_score(state, context, available, _Sizes(t, pooled_size))
 
 
-@implements(probabilities, MinUCBState)
-def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
-    out[:] = 0.0
-    out[play(state, context, available)] = 1.0
+implements(probabilities, MinUCBState)(choose_surely)
 
 
 @implements(withdraw, MinUCBState)
-def _withdraw(state: Any, action: Any) -> None:
+def _withdraw(state: MinUCBState, action: int) -> None:
     state.log_sizes[action] = 0.0
 
 
 implements(update, MinUCBState)(update_moments)
 
 
-class MinUCB(CompiledOracle):
+class MinUCB(CompiledOracle[MinUCBState]):
     """Play the largest min(online bound, pooled bound + V times the log's share); deterministic, ties lowest.
 
     The pooled bound counts the log as plays, the online one does not know it. A log that flatters an action can then
@@ -146,14 +146,14 @@ class MinUCB(CompiledOracle):
         n = check_n_actions(n_actions)
         means, sizes, variances = check_known(summary, n)
         state = MinUCBState(
-            *new_moments(n),
+            new_moments(n),
             means,
             sizes,
             variances,
             check_bounds(bias_bound, n),
-            check_positive("cap", cap),
+            check_weight("cap", cap),
             check_number("forced", forced, low=0.0),
-            check_positive("half_life", half_life),
+            check_weight("half_life", half_life),
             check_number("beta", beta, low=0.0),
             bool(follows_variance),
         )
@@ -166,26 +166,26 @@ class MinUCB(CompiledOracle):
     @property
     def log_sizes(self) -> Floats:
         """Plays that the log counts as now, (K,): aged, capped, 0 where withdrawn."""
-        t = float(self._state.counts.sum())
+        t = float(self._state.tally.counts.sum())
         return np.array([_log_size(self._state, a, t) for a in range(self.n_actions)])
 
     def readings(self) -> Readings:
         """Plays and means of log and users together; the bound above, and as far below the pooled mean."""
         state, sizes = self._state, self.log_sizes
-        t = float(state.counts.sum())
-        counts = state.counts + sizes
+        t = float(state.tally.counts.sum())
+        counts = state.tally.counts + sizes
         upper = np.array([_bound(state, a, t, sizes[a], counts.sum()) for a in range(self.n_actions)])
         with np.errstate(invalid="ignore", divide="ignore"):
-            means = (state.sums + sizes * state.log_means) / counts
+            means = (state.tally.sums + sizes * state.log_means) / counts
         return Readings(counts, means, 2.0 * np.nan_to_num(means) - upper, upper)
 
 
-def check_positive(name: str, value: Any) -> float:
+def check_weight(name: str, value: float) -> float:
     """A number above 0; infinity is one."""
     return math.inf if value == math.inf else check_number(name, value, low=1e-12)
 
 
-def check_bounds(bias_bound: Any, n_actions: int) -> Floats:
+def check_bounds(bias_bound: ArrayLike, n_actions: int) -> Floats:
     """V per action, (K,), from one number or one for each."""
     try:
         bounds = np.broadcast_to(np.asarray(bias_bound, dtype=np.float64), (n_actions,)).copy()

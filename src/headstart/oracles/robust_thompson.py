@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,12 +12,13 @@ from headstart.arrays import Bools, Floats, Words
 from headstart.checks import check_action, check_n_actions
 from headstart.estimates.summary import Summary
 from headstart.kernels import absorb, implements, kernel, play, probabilities, update, withdraw
-from headstart.kernels.beliefs import refresh, take_log_back
-from headstart.kernels.choice import draw_available
+from headstart.kernels.beliefs import Belief, refresh, take_log_back
+from headstart.kernels.choice import draw_available, fill_uniform
 from headstart.kernels.mixtures import Mixtures, probability_of_best_mixture
-from headstart.kernels.moments import absorb_moments, pooled_variance, update_moments
+from headstart.kernels.moments import Moments, absorb_moments, new_moments, spread_within, update_moments
 from headstart.kernels.random import draw_student, draw_uniform
 from headstart.oracles.compiled import CompiledOracle
+from headstart.oracles.scores import play_largest, score
 from headstart.priors.logged import (
     LOGGED,
     RIVAL,
@@ -36,19 +37,8 @@ ALLOWANCE, TOP_ALLOWANCE = 0.5, 1.5
 
 
 class RobustThompsonState(NamedTuple):
-    counts: Floats  # the fields of Belief
-    sums: Floats
-    means: Floats
-    squares: Floats
-    centres: Floats
-    sizes: Floats
-    log_priors: Floats
-    log_others: Floats
-    variances: Floats
-    freedoms: Floats
-    weights: Floats
-    locations: Floats
-    scales: Floats
+    tally: Moments
+    belief: Belief
     caps: Floats  # (K,) the scale of the cap above the users' mean; infinite: none
     allowances: Floats  # (K,) of the cap, in its scales
     is_capped: Bools  # (K,)
@@ -56,68 +46,66 @@ class RobustThompsonState(NamedTuple):
 
 
 @kernel
-def _cap(state: Any) -> None:
+def _cap(state: RobustThompsonState) -> None:
     """The scale of the users' mean of each action."""
+    tally, belief = state.tally, state.belief
     pooled = 0.0
-    for a in range(state.counts.size):
-        if state.is_capped[a] and state.counts[a] > 0.0:
-            variance = state.variances[a]
+    for a in range(tally.counts.size):
+        n = tally.counts[a]
+        if state.is_capped[a] and n > 0.0:
+            variance = belief.variances[a]
             if variance == 0.0:
-                pooled = pooled if pooled > 0.0 else pooled_variance(state)
+                pooled = pooled if pooled > 0.0 else spread_within(tally)
                 variance = pooled
-            squares = state.freedoms[a] * variance + state.squares[a]
+            squares = belief.freedoms[a] * variance + tally.squares[a]
             if squares > 0.0:
-                state.caps[a] = math.sqrt(squares / ((state.freedoms[a] + state.counts[a]) * state.counts[a]))
+                state.caps[a] = math.sqrt(squares / ((belief.freedoms[a] + n) * n))
+
+
+@implements(score, RobustThompsonState)
+def _score(state: RobustThompsonState, context: Floats, action: int, level: float) -> float:
+    tally, belief = state.tally, state.belief
+    left = draw_uniform(state.rng)
+    j = LOGGED
+    while j < VAGUE and left >= belief.weights[action, j]:
+        left -= belief.weights[action, j]
+        j += 1
+    freedom = belief.freedoms[action] + tally.counts[action]
+    draw = belief.locations[action, j] + belief.scales[action, j] * draw_student(state.rng, freedom)
+    if state.caps[action] < np.inf:
+        above = state.allowances[action] + abs(draw_student(state.rng, freedom))
+        draw = min(draw, tally.means[action] + state.caps[action] * above)
+    return draw
 
 
 @implements(play, RobustThompsonState)
-def _play(state: Any, context: Any, available: Any) -> Any:
-    if state.scales[0, 0] == 0.0:  # all outcomes so far are one number
+def _play(state: RobustThompsonState, context: Floats, available: Bools) -> int:
+    if state.belief.scales[0, 0] == 0.0:  # all outcomes so far are one number
         return draw_available(draw_uniform(state.rng), available)
-    best = -1
-    best_draw = -np.inf
-    for a in range(available.size):
-        if available[a]:
-            left = draw_uniform(state.rng)
-            j = LOGGED
-            while j < VAGUE and left >= state.weights[a, j]:
-                left -= state.weights[a, j]
-                j += 1
-            freedom = state.freedoms[a] + state.counts[a]
-            draw = state.locations[a, j] + state.scales[a, j] * draw_student(state.rng, freedom)
-            if state.caps[a] < np.inf:
-                above = state.allowances[a] + abs(draw_student(state.rng, freedom))
-                draw = min(draw, state.means[a] + state.caps[a] * above)
-            if best < 0 or draw > best_draw:
-                best = a
-                best_draw = draw
-    return best
+    return play_largest(state, context, available)
 
 
 @implements(probabilities, RobustThompsonState)
-def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
-    if state.scales[0, 0] == 0.0:
-        n_left = 0.0
-        for a in range(available.size):
-            out[a] = 1.0 if available[a] else 0.0
-            n_left += out[a]
-        out /= n_left
+def _probabilities(state: RobustThompsonState, context: Floats, available: Bools, out: Floats) -> None:
+    if state.belief.scales[0, 0] == 0.0:
+        fill_uniform(available, out)
         return
-    freedoms = state.freedoms + state.counts
-    cap_centres = state.means + state.allowances * state.caps
-    draws = Mixtures(state.weights, state.locations, state.scales, freedoms, cap_centres, state.caps)
+    belief = state.belief
+    freedoms = belief.freedoms + state.tally.counts
+    cap_centres = state.tally.means + state.allowances * state.caps
+    draws = Mixtures(belief.weights, belief.locations, belief.scales, freedoms, cap_centres, state.caps)
     probability_of_best_mixture(draws, available, out)
 
 
 @implements(update, RobustThompsonState)
-def _update(state: Any, context: Any, action: Any, outcome: Any) -> None:
+def _update(state: RobustThompsonState, context: Floats, action: int, outcome: float) -> None:
     update_moments(state, context, action, outcome)
     refresh(state, action)
     _cap(state)
 
 
 @implements(absorb, RobustThompsonState)
-def _absorb(state: Any, context: Any, action: Any, outcome: Any, variance: Any) -> None:
+def _absorb(state: RobustThompsonState, context: Floats, action: int, outcome: float, variance: float) -> None:
     absorb_moments(state, context, action, outcome, variance)
     refresh(state, action)
     _cap(state)
@@ -126,7 +114,7 @@ def _absorb(state: Any, context: Any, action: Any, outcome: Any, variance: Any) 
 implements(withdraw, RobustThompsonState)(take_log_back)
 
 
-class RobustThompson(CompiledOracle):
+class RobustThompson(CompiledOracle[RobustThompsonState]):
     """Thompson sampling that starts from a log and lets users overrule it (after Schmidli et al. 2014).
 
     The prior of an action's mean is a mixture: what the log says, with chance `trust`, and two components for a
@@ -167,7 +155,8 @@ class RobustThompson(CompiledOracle):
         belief = new_belief(n, summary, chances, rival_share)
         is_top = belief.centres[:, LOGGED] >= belief.centres[:, RIVAL]
         state = RobustThompsonState(
-            *belief,
+            new_moments(n),
+            belief,
             np.full(n, np.inf),
             np.where(is_top, TOP_ALLOWANCE, ALLOWANCE),
             (chances < 1.0) & bool(is_capped),
@@ -183,4 +172,4 @@ class RobustThompson(CompiledOracle):
 
     def readings(self) -> TrustReadings:  # type: ignore[override]
         """Posterior mean and standard error per action, and how far the log is still trusted."""
-        return read_belief(self._state)
+        return read_belief(self._state.tally, self._state.belief)

@@ -2,50 +2,45 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from headstart.arrays import Floats, Words
+from headstart.arrays import Bools, Floats, Words
 from headstart.checks import check_n_actions, check_outcome_in
 from headstart.kernels import implements, play, probabilities, take_action, update
 from headstart.kernels.choice import BETA, probability_of_best
 from headstart.kernels.random import draw_beta, draw_uniform
-from headstart.kernels.tally import new_tally, take_tally, update_tally
-from headstart.oracles.compiled import CompiledOracle, Readings
+from headstart.kernels.tally import Tally, new_tally, take_tally, update_tally
+from headstart.oracles.compiled import CompiledOracle
+from headstart.oracles.scores import play_largest, score
+from headstart.parts import Readings
 from headstart.randomness import RNG, as_words
 
 
 class ThompsonBetaState(NamedTuple):
-    counts: Floats  # (K,)
-    sums: Floats  # (K,)
-    means: Floats  # (K,) of the outcomes as they came
+    tally: Tally
     successes: Floats  # (K,)
     rng: Words  # (4,)
 
 
-@implements(play, ThompsonBetaState)
-def _play(state: Any, context: Any, available: Any) -> Any:
-    best = -1
-    best_draw = -1.0
-    for a in range(available.size):
-        if available[a]:
-            s = state.successes[a]
-            draw = draw_beta(state.rng, s + 1.0, state.counts[a] - s + 1.0)
-            if draw > best_draw:
-                best = a
-                best_draw = draw
-    return best
+@implements(score, ThompsonBetaState)
+def _score(state: ThompsonBetaState, context: Floats, action: int, level: float) -> float:
+    s = state.successes[action]
+    return draw_beta(state.rng, s + 1.0, state.tally.counts[action] - s + 1.0)
+
+
+implements(play, ThompsonBetaState)(play_largest)
 
 
 @implements(probabilities, ThompsonBetaState)
-def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
-    failures = state.counts - state.successes
+def _probabilities(state: ThompsonBetaState, context: Floats, available: Bools, out: Floats) -> None:
+    failures = state.tally.counts - state.successes
     probability_of_best(BETA, state.successes + 1.0, failures + 1.0, available, out)
 
 
 @implements(update, ThompsonBetaState)
-def _update(state: Any, context: Any, action: Any, outcome: Any) -> None:
+def _update(state: ThompsonBetaState, context: Floats, action: int, outcome: float) -> None:
     update_tally(state, context, action, outcome)
     # An outcome inside (0, 1) counts as one Bernoulli draw with that chance (Agrawal and Goyal 2012).
     if outcome == 1.0 or (outcome > 0.0 and draw_uniform(state.rng) < outcome):
@@ -53,12 +48,12 @@ def _update(state: Any, context: Any, action: Any, outcome: Any) -> None:
 
 
 @implements(take_action, ThompsonBetaState)
-def _take_action(state: Any, other: Any, action: Any) -> None:
+def _take_action(state: ThompsonBetaState, other: ThompsonBetaState, action: int) -> None:
     take_tally(state, other, action)
     state.successes[action] = other.successes[action]
 
 
-class ThompsonBeta(CompiledOracle):
+class ThompsonBeta(CompiledOracle[ThompsonBetaState]):
     """Draw from Beta(1 + successes, 1 + failures) per action, play the largest draw.
 
     Outcomes must lie in [0, 1]; one outside is an error. `probabilities` are computed by quadrature, to
@@ -69,7 +64,7 @@ class ThompsonBeta(CompiledOracle):
 
     def __init__(self, n_actions: int, rng: RNG = None) -> None:
         n = check_n_actions(n_actions)
-        super().__init__(n, ThompsonBetaState(*new_tally(n), np.zeros(n), as_words(rng)))
+        super().__init__(n, ThompsonBetaState(new_tally(n), np.zeros(n), as_words(rng)))
 
     def readings(self) -> Readings:
         """Plays, means and the central 95 % of each posterior."""
@@ -80,5 +75,5 @@ class ThompsonBeta(CompiledOracle):
         lower, upper = beta.interval(0.95, s + 1.0, counts - s + 1.0)
         return Readings(counts, means, lower, upper)
 
-    def _check_outcome(self, outcome: Any) -> float:
+    def _check_outcome(self, outcome: float) -> float:
         return check_outcome_in(outcome, *self.outcome_range, "ThompsonBeta")

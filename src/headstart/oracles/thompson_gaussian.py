@@ -3,52 +3,48 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from headstart.arrays import Floats, Words
+from headstart.arrays import Bools, Floats, Words
 from headstart.checks import check_n_actions, check_number
 from headstart.kernels import implements, play, probabilities, take_action, update
 from headstart.kernels.choice import NORMAL, probability_of_best
 from headstart.kernels.random import draw_normal
-from headstart.kernels.tally import new_tally, take_tally, update_tally
-from headstart.oracles.compiled import CompiledOracle, Readings
+from headstart.kernels.tally import Tally, new_tally, take_tally, update_tally
+from headstart.oracles.compiled import CompiledOracle
+from headstart.oracles.scores import play_largest, score
+from headstart.parts import Readings
 from headstart.randomness import RNG, as_words
 
 
 class ThompsonGaussianState(NamedTuple):
-    counts: Floats  # (K,)
-    sums: Floats  # (K,)
-    means: Floats  # (K,)
+    tally: Tally
     scale: float
     rng: Words  # (4,)
 
 
-@implements(play, ThompsonGaussianState)
-def _play(state: Any, context: Any, available: Any) -> Any:
-    best = -1
-    best_draw = -np.inf
-    for a in range(available.size):
-        if available[a]:
-            draw = state.means[a] + state.scale / math.sqrt(state.counts[a] + 1.0) * draw_normal(state.rng)
-            if best < 0 or draw > best_draw:
-                best = a
-                best_draw = draw
-    return best
+@implements(score, ThompsonGaussianState)
+def _score(state: ThompsonGaussianState, context: Floats, action: int, level: float) -> float:
+    deviation = state.scale / math.sqrt(state.tally.counts[action] + 1.0)
+    return state.tally.means[action] + deviation * draw_normal(state.rng)
+
+
+implements(play, ThompsonGaussianState)(play_largest)
 
 
 @implements(probabilities, ThompsonGaussianState)
-def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
-    deviations = state.scale / np.sqrt(state.counts + 1.0)
-    probability_of_best(NORMAL, state.means, deviations, available, out)
+def _probabilities(state: ThompsonGaussianState, context: Floats, available: Bools, out: Floats) -> None:
+    deviations = state.scale / np.sqrt(state.tally.counts + 1.0)
+    probability_of_best(NORMAL, state.tally.means, deviations, available, out)
 
 
 implements(update, ThompsonGaussianState)(update_tally)
 implements(take_action, ThompsonGaussianState)(take_tally)
 
 
-class ThompsonGaussian(CompiledOracle):
+class ThompsonGaussian(CompiledOracle[ThompsonGaussianState]):
     """Draw from N(mean_a, scale^2 / (n_a + 1)) per action, play the largest draw.
 
     `scale` is the standard deviation one expects of an outcome; an action without data is drawn around 0.
@@ -58,10 +54,10 @@ class ThompsonGaussian(CompiledOracle):
     def __init__(self, n_actions: int, scale: float = 1.0, rng: RNG = None) -> None:
         n = check_n_actions(n_actions)
         width = check_number("scale", scale, low=1e-12)
-        super().__init__(n, ThompsonGaussianState(*new_tally(n), width, as_words(rng)))
+        super().__init__(n, ThompsonGaussianState(new_tally(n), width, as_words(rng)))
 
     def readings(self) -> Readings:
         """Plays, means and the central 95 % of each posterior."""
         counts, means, _, _ = super().readings()
         half = 1.959963984540054 * self._state.scale / np.sqrt(counts + 1.0)
-        return Readings(counts, means, self._state.means - half, self._state.means + half)
+        return Readings(counts, means, self._state.tally.means - half, self._state.tally.means + half)

@@ -3,83 +3,86 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from headstart.arrays import Floats, Words
+from headstart.arrays import Bools, Floats, Words
 from headstart.checks import check_n_actions, check_number, check_whole
 from headstart.kernels import absorb, implements, kernel, play, probabilities, take_action, update
 from headstart.kernels.choice import draw_available
 from headstart.kernels.mixtures import Mixtures, probability_of_best_mixture
-from headstart.kernels.moments import absorb_moments, new_moments, pooled_variance, take_moments, update_moments
+from headstart.kernels.moments import (
+    Moments,
+    absorb_moments,
+    new_moments,
+    spread_within,
+    take_moments,
+    update_moments,
+)
 from headstart.kernels.random import draw_student, draw_uniform
-from headstart.oracles.compiled import CompiledOracle, Readings
+from headstart.oracles.compiled import CompiledOracle
+from headstart.oracles.scores import largest_score, score
+from headstart.parts import Readings
 from headstart.randomness import RNG, as_words
 
 
 class ThompsonNormalState(NamedTuple):
-    counts: Floats  # (K,)
-    sums: Floats  # (K,)
-    means: Floats  # (K,)
-    squares: Floats  # (K,) squared deviations from the mean
+    tally: Moments
     first_plays: float
     pooling: float
     rng: Words  # (4,)
 
 
 @kernel
-def _scale(state: Any, action: int, variance: float) -> float:
+def _scale(state: ThompsonNormalState, action: int, variance: float) -> float:
     """The posterior's scale: of its Student distribution, with counts + pooling degrees of freedom."""
-    n = state.counts[action]
-    own = (state.squares[action] + state.pooling * variance) / (n + state.pooling)
+    n = state.tally.counts[action]
+    own = (state.tally.squares[action] + state.pooling * variance) / (n + state.pooling)
     return math.sqrt(own / n)
 
 
 @kernel
-def _count_unknown(state: Any, available: Any) -> int:
+def _count_unknown(state: ThompsonNormalState, available: Bools) -> int:
     n = 0
     for a in range(available.size):
-        if available[a] and state.counts[a] < state.first_plays:
+        if available[a] and state.tally.counts[a] < state.first_plays:
             n += 1
     return n
 
 
+@implements(score, ThompsonNormalState)
+def _score(state: ThompsonNormalState, context: Floats, action: int, level: float) -> float:
+    freedom = state.tally.counts[action] + state.pooling
+    return state.tally.means[action] + _scale(state, action, level) * draw_student(state.rng, freedom)
+
+
 @implements(play, ThompsonNormalState)
-def _play(state: Any, context: Any, available: Any) -> Any:
+def _play(state: ThompsonNormalState, context: Floats, available: Bools) -> int:
     n_unknown = _count_unknown(state, available)
     if n_unknown > 0:
         skip = int(draw_uniform(state.rng) * n_unknown)
         for a in range(available.size):
-            if available[a] and state.counts[a] < state.first_plays:
+            if available[a] and state.tally.counts[a] < state.first_plays:
                 if skip == 0:
                     return a
                 skip -= 1
-    variance = pooled_variance(state)
+    variance = spread_within(state.tally)
     if variance == 0.0:
         return draw_available(draw_uniform(state.rng), available)
-    best = -1
-    best_draw = -np.inf
-    for a in range(available.size):
-        if available[a]:
-            freedom = state.counts[a] + state.pooling
-            draw = state.means[a] + _scale(state, a, variance) * draw_student(state.rng, freedom)
-            if best < 0 or draw > best_draw:
-                best = a
-                best_draw = draw
-    return best
+    return largest_score(state, context, available, variance)
 
 
 @implements(probabilities, ThompsonNormalState)
-def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
+def _probabilities(state: ThompsonNormalState, context: Floats, available: Bools, out: Floats) -> None:
     n_actions = available.size
     out[:] = 0.0
     n_unknown = _count_unknown(state, available)
-    variance = pooled_variance(state)
+    variance = spread_within(state.tally)
     if n_unknown > 0 or variance == 0.0:
         n_left = 0.0
         for a in range(n_actions):
-            if available[a] and (n_unknown == 0 or state.counts[a] < state.first_plays):
+            if available[a] and (n_unknown == 0 or state.tally.counts[a] < state.first_plays):
                 out[a] = 1.0
                 n_left += 1.0
         out /= n_left
@@ -88,9 +91,9 @@ def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
     centres, scales, freedoms = np.zeros(shape), np.ones(shape), np.ones(n_actions)
     for a in range(n_actions):
         if available[a]:
-            centres[a, 0] = state.means[a]
+            centres[a, 0] = state.tally.means[a]
             scales[a, 0] = _scale(state, a, variance)
-            freedoms[a] = state.counts[a] + state.pooling
+            freedoms[a] = state.tally.counts[a] + state.pooling
     nothing = np.full(n_actions, np.inf)
     draws = Mixtures(np.ones(shape), centres, scales, freedoms, nothing, nothing)
     probability_of_best_mixture(draws, available, out)
@@ -101,7 +104,7 @@ implements(absorb, ThompsonNormalState)(absorb_moments)
 implements(take_action, ThompsonNormalState)(take_moments)
 
 
-class ThompsonNormal(CompiledOracle):
+class ThompsonNormal(CompiledOracle[ThompsonNormalState]):
     """Draw from mean_a + sqrt(v_a / n_a) t per action, play the largest draw; nothing has to be known of the scale.
 
     v_a = (squared deviations of a + pooling v) / (n_a + pooling) is the action's variance, drawn towards the pooled
@@ -125,14 +128,14 @@ class ThompsonNormal(CompiledOracle):
         n = check_n_actions(n_actions)
         shared = check_number("pooling", pooling, low=1e-3)
         plays = float(check_whole("first_plays", first_plays))
-        super().__init__(n, ThompsonNormalState(*new_moments(n), plays, shared, as_words(rng)))
+        super().__init__(n, ThompsonNormalState(new_moments(n), plays, shared, as_words(rng)))
 
     def readings(self) -> Readings:
         """Plays, means and the central 95 % of each posterior; NaN for an action that was not played yet."""
         from scipy.stats import t
 
         counts, means, _, _ = super().readings()
-        variance = pooled_variance(self._state)
+        variance = spread_within(self._state.tally)
         half = np.full(self.n_actions, np.nan)
         for a in np.flatnonzero(counts):
             half[a] = _scale(self._state, a, variance) * t.isf(0.025, counts[a] + self._state.pooling)

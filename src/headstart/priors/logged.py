@@ -10,7 +10,7 @@ users.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +19,8 @@ from headstart.arrays import Floats
 from headstart.checks import check_number
 from headstart.errors import OptionError
 from headstart.estimates.summary import Summary
-from headstart.kernels.moments import new_moments
+from headstart.kernels.beliefs import Belief
+from headstart.kernels.moments import Moments
 
 TRUST = 0.8  # in a log of two actions; see `trust_among`
 RIVAL_SHARE = 1.0  # of the distrust; the rest is vague
@@ -39,24 +40,6 @@ class TrustReadings(NamedTuple):
     upper: Floats
     standard_errors: Floats  # the posterior's standard deviation
     trust: Floats  # the chance, by now, that the log is right about the action
-
-
-class Belief(NamedTuple):
-    """What kernels.beliefs works on; an oracle's state holds these fields first."""
-
-    counts: Floats  # (K,) online plays
-    sums: Floats  # (K,)
-    means: Floats  # (K,)
-    squares: Floats  # (K,) squared deviations from the mean
-    centres: Floats  # (K, 3) of the prior's components
-    sizes: Floats  # (K, 3) plays that they are worth
-    log_priors: Floats  # (K, 3) logarithms of their chances
-    log_others: Floats  # (3,) the same without the log
-    variances: Floats  # (K,) prior variance of an outcome; 0: unknown, the users' so far stands in
-    freedoms: Floats  # (K,) outcomes that the prior variance is worth
-    weights: Floats  # (K, 3) chances of the components by now
-    locations: Floats  # (K, 3) their posterior means
-    scales: Floats  # (K, 3) and scales; 0: all outcomes were equal so far
 
 
 def new_belief(n_actions: int, summary: Summary, trust: Floats, rival_share: float = RIVAL_SHARE) -> Belief:
@@ -82,18 +65,18 @@ def new_belief(n_actions: int, summary: Summary, trust: Floats, rival_share: flo
     plays = np.stack([np.where(is_known, sizes, unit), unit / RIVAL_WIDTH**2, unit], axis=1)
     freedoms = np.clip(own, POOLING, MOST_FREEDOM) if pooled > 0.0 else np.full(n_actions, POOLING)
     posterior = (chances, centres.copy(), np.zeros(centres.shape))
-    return Belief(*new_moments(n_actions), centres, plays, log_priors, log_others, variance, freedoms, *posterior)
+    return Belief(centres, plays, log_priors, log_others, variance, freedoms, *posterior)
 
 
-def read_belief(state: Any) -> TrustReadings:
+def read_belief(tally: Moments, belief: Belief) -> TrustReadings:
     """Posterior mean and standard error per action, and how far the log is still trusted."""
-    freedom = (state.freedoms + state.counts)[:, None]
-    means = (state.weights * state.locations).sum(axis=1)
-    around = (state.locations - means[:, None]) ** 2
-    errors = np.sqrt((state.weights * (state.scales**2 * freedom / (freedom - 2.0) + around)).sum(axis=1))
+    freedom = (belief.freedoms + tally.counts)[:, None]
+    means = (belief.weights * belief.locations).sum(axis=1)
+    around = (belief.locations - means[:, None]) ** 2
+    errors = np.sqrt((belief.weights * (belief.scales**2 * freedom / (freedom - 2.0) + around)).sum(axis=1))
     half = 1.959963984540054 * errors
-    trust = state.weights[:, LOGGED].copy()
-    return TrustReadings(state.counts.copy(), means, means - half, means + half, errors, trust)
+    trust = belief.weights[:, LOGGED].copy()
+    return TrustReadings(tally.counts.copy(), means, means - half, means + half, errors, trust)
 
 
 def trust_among(n_actions: int, trust: float = TRUST) -> float:

@@ -2,42 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from headstart.arrays import Floats
+from headstart.arrays import Bools, Floats
 from headstart.checks import check_n_actions
 from headstart.errors import OptionError
 from headstart.estimates.summary import Summary
 from headstart.kernels import implements, play, probabilities, update
 from headstart.kernels.choice import best_available
-from headstart.kernels.tally import new_tally, update_tally
+from headstart.kernels.tally import Tally, new_tally, update_tally
 from headstart.oracles.compiled import CompiledOracle
+from headstart.oracles.scores import choose_surely
 
 
 class EstimateThenCommitState(NamedTuple):
-    counts: Floats  # (K,) users, for `readings` alone
-    sums: Floats  # (K,)
-    means: Floats  # (K,)
+    tally: Tally  # users, for `readings` alone
     estimates: Floats  # (K,) the log's; minus infinity for an action it never shows
 
 
 @implements(play, EstimateThenCommitState)
-def _play(state: Any, context: Any, available: Any) -> Any:
+def _play(state: EstimateThenCommitState, context: Floats, available: Bools) -> int:
     return best_available(state.estimates, available)
 
 
-@implements(probabilities, EstimateThenCommitState)
-def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
-    out[:] = 0.0
-    out[play(state, context, available)] = 1.0
-
-
+implements(probabilities, EstimateThenCommitState)(choose_surely)
 implements(update, EstimateThenCommitState)(update_tally)
 
 
-class EstimateThenCommit(CompiledOracle):
+class EstimateThenCommit(CompiledOracle[EstimateThenCommitState]):
     """Plays the largest of the log's means; users are counted and never change it. Ties go to the lowest index.
 
     What most people do with a causal estimate. An action that the log never shows is played only when nothing else is
@@ -49,4 +43,4 @@ class EstimateThenCommit(CompiledOracle):
             raise OptionError(f"summary must be a Summary (evaluator.summary()), got {type(summary).__name__}")
         n = check_n_actions(summary.n_actions)
         estimates = np.where(np.isnan(summary.means), -np.inf, summary.means)
-        super().__init__(n, EstimateThenCommitState(*new_tally(n), estimates))
+        super().__init__(n, EstimateThenCommitState(new_tally(n), estimates))

@@ -32,17 +32,17 @@ ConflictWatch's evidence. Origin and scale of outcomes do not matter, nor do lin
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from headstart.arrays import Bools, Floats, Integers
+from headstart.arrays import Bools, Floats, Integers, Scratch
 from headstart.checks import NO_CONTEXT, check_action, check_context, check_number, check_outcome
 from headstart.errors import OptionError
 from headstart.kernels import Entry, kernel
 from headstart.kernels.ridge import GAIN, N_SCRATCH, PHI, WHITENED, add_row, dot, factors_of, padded, whiten
-from headstart.kernels.tally import new_tally, update_tally
+from headstart.kernels.tally import Tally, add_to_tally, new_tally
 from headstart.logs.log import Log
 from headstart.warmstart.conflict.watch import Conflict, read_conflict, read_conflicts
 
@@ -51,9 +51,7 @@ _ROUNDING = 1e-24  # residuals below it, in squared outcomes, are rounding: the 
 
 
 class LinWatchState(NamedTuple):
-    counts: Floats  # (K,) users' outcomes, up to a conflict
-    sums: Floats  # (K,)
-    means: Floats  # (K,)
+    tally: Tally  # users' outcomes, up to a conflict
     columns: Integers  # (m - 1,) the columns of x in phi
     centers: Floats  # (m - 1,) their means in the log
     weights: Floats  # (m - 1,) one over their standard deviations
@@ -66,7 +64,7 @@ class LinWatchState(NamedTuple):
     freedoms: Floats  # (K,) n_a - m, plus users
     log_means: Floats  # (K,) what the log predicted for the users so far, on average
     log_sizes: Floats  # (K,) the log's rows; 0: not tested
-    scratch: Floats  # (N_SCRATCH, p)
+    scratch: Scratch  # (N_SCRATCH, p)
     rounds: Integers  # (1,) outcomes seen, of all actions
     conflicts: Floats  # (K, 5) as WatchState's
     limit: float  # the log-evidence that is a conflict
@@ -78,17 +76,17 @@ class LinWatchState(NamedTuple):
 
 
 @kernel
-def log_evidence(state: Any, action: Any) -> float:
+def log_evidence(state: LinWatchState, action: int) -> float:
     """The logarithm of the evidence for a conflict; 0 without users or without a test."""
-    if state.counts[action] == 0.0 or state.log_sizes[action] == 0.0:
+    if state.tally.counts[action] == 0.0 or state.log_sizes[action] == 0.0:
         return 0.0
     ratio = state.squares[2 * action] / state.squares[2 * action + 1]
-    level = math.log1p(state.counts[action] / state.log_sizes[action])
+    level = math.log1p(state.tally.counts[action] / state.log_sizes[action])
     return 0.5 * (level - state.spreads[action] + state.freedoms[action] * math.log(ratio))
 
 
 @kernel
-def _learn(state: Any, model: Any, outcome: Any) -> float:
+def _learn(state: LinWatchState, model: int, outcome: float) -> float:
     """One more row, phi in the scratch, for one of the models; returns s, the spread of its one-step error."""
     phi, theta, gain = state.scratch[PHI], state.theta[model], state.scratch[GAIN]
     spread = 1.0 + whiten(state.factors[model], phi, state.scratch[WHITENED])
@@ -101,12 +99,12 @@ def _learn(state: Any, model: Any, outcome: Any) -> float:
 
 
 @kernel
-def see(state: Any, context: Any, action: Any, outcome: Any) -> bool:
+def see(state: LinWatchState, context: Floats, action: int, outcome: float) -> bool:
     """One more outcome of a user; True if just now the action's log is in conflict with its users."""
     state.rounds[0] += 1
     if state.log_sizes[action] == 0.0 or state.conflicts[action, 0] > 0.0:
         return False
-    update_tally(state, context, action, outcome)
+    add_to_tally(state.tally, action, outcome)
     phi, columns = state.scratch[PHI], state.columns
     length = columns.size + 1
     phi[0] = 1.0
@@ -114,7 +112,7 @@ def see(state: Any, context: Any, action: Any, outcome: Any) -> bool:
         phi[j + 1] = (context[columns[j]] - state.centers[j]) * state.weights[j]
     origin = state.origins[action]
     predicted = origin + dot(phi, state.log_theta[action])
-    state.log_means[action] += (predicted - state.log_means[action]) / state.counts[action]
+    state.log_means[action] += (predicted - state.log_means[action]) / state.tally.counts[action]
     _learn(state, 2 * action, outcome - origin)
     phi[length] = 1.0  # the users' indicator
     state.spreads[action] += math.log(_learn(state, 2 * action + 1, outcome - origin))
@@ -124,8 +122,8 @@ def see(state: Any, context: Any, action: Any, outcome: Any) -> bool:
     if evidence < state.limit:
         return False
     state.conflicts[action, 0] = state.rounds[0]
-    state.conflicts[action, 1] = state.counts[action]
-    state.conflicts[action, 2] = state.means[action]
+    state.conflicts[action, 1] = state.tally.counts[action]
+    state.conflicts[action, 2] = state.tally.means[action]
     state.conflicts[action, 3] = evidence
     state.conflicts[action, 4] = state.log_means[action]
     return True
@@ -141,7 +139,7 @@ def new_linear_watch(log: Log, level: float, effect: float) -> LinWatchState:
     length = columns.size + 1
     width = padded(length + 1)
     state = LinWatchState(
-        *new_tally(k),
+        new_tally(k),
         columns,
         centers,
         1.0 / deviations,
@@ -220,7 +218,7 @@ def _independent(gram: Floats) -> Integers:
     return np.array(kept, dtype=np.int64)
 
 
-def _see(state: Any, context: Any, action: Any, outcome: Any) -> Any:
+def _see(state: LinWatchState, context: Floats, action: int, outcome: float) -> bool:
     return see(state, context, action, outcome)
 
 

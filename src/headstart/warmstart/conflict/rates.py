@@ -125,7 +125,7 @@ def _walk_by_context(policy: Any, watch: Any, contexts: Any, outcomes: Any, avai
         action = play(policy, contexts[i], available)
         update(policy, contexts[i], action, outcomes[i, action])
         if see_user(watch, contexts[i], action, outcomes[i, action]) and action < n_asked:
-            return int(watch.counts[action])
+            return int(watch.tally.counts[action])
     return 0
 
 

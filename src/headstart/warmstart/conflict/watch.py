@@ -26,16 +26,13 @@ from headstart.checks import check_action, check_number, check_outcome
 from headstart.errors import OptionError
 from headstart.estimates.summary import Summary
 from headstart.kernels import Entry, kernel
-from headstart.kernels.moments import new_moments, update_moments
+from headstart.kernels.moments import Moments, add_to_moments, new_moments
 
 _LEAST_SIZE = 2.0  # a log worth less knows no variance, and nothing worth a test
 
 
 class WatchState(NamedTuple):
-    counts: Floats  # (K,) users' outcomes
-    sums: Floats  # (K,)
-    means: Floats  # (K,)
-    squares: Floats  # (K,)
+    tally: Moments  # users' outcomes
     log_means: Floats  # (K,)
     log_sizes: Floats  # (K,) 0: the log says nothing of the action
     log_variances: Floats  # (K,)
@@ -51,13 +48,13 @@ class WatchState(NamedTuple):
 
 
 @kernel
-def log_evidence(state: Any, action: Any) -> float:
+def log_evidence(state: WatchState, action: int) -> float:
     """The logarithm of the Bayes factor for a conflict; 0 without users or without a log."""
-    n, size = state.counts[action], state.log_sizes[action]
-    spread = (size - 1.0) * state.log_variances[action] + state.squares[action]
+    n, size = state.tally.counts[action], state.log_sizes[action]
+    spread = (size - 1.0) * state.log_variances[action] + state.tally.squares[action]
     if n == 0.0 or size == 0.0 or spread <= 0.0:
         return 0.0
-    apart = state.means[action] - state.log_means[action]
+    apart = state.tally.means[action] - state.log_means[action]
     nu = n + size - 2.0
     harmonic = 1.0 / (1.0 / n + 1.0 / size)
     ratio = apart * apart * harmonic / spread  # t^2 / nu
@@ -66,9 +63,9 @@ def log_evidence(state: Any, action: Any) -> float:
 
 
 @kernel
-def see(state: Any, action: Any, outcome: Any) -> bool:
+def see(state: WatchState, action: int, outcome: float) -> bool:
     """One more outcome of a user; True if just now the action's log is in conflict with its users."""
-    update_moments(state, None, action, outcome)
+    add_to_moments(state.tally, action, outcome, 0.0)
     state.rounds[0] += 1
     if state.conflicts[action, 0] > 0.0:
         return False
@@ -76,8 +73,8 @@ def see(state: Any, action: Any, outcome: Any) -> bool:
     if evidence < state.limit:
         return False
     state.conflicts[action, 0] = state.rounds[0]
-    state.conflicts[action, 1] = state.counts[action]
-    state.conflicts[action, 2] = state.means[action]
+    state.conflicts[action, 1] = state.tally.counts[action]
+    state.conflicts[action, 2] = state.tally.means[action]
     state.conflicts[action, 3] = evidence
     state.conflicts[action, 4] = state.log_means[action]
     return True
@@ -122,7 +119,7 @@ def new_watch(summary: Summary, level: float, effect: float) -> WatchState:
         np.where(is_known, values, 0.0).astype(np.float64) for values in (summary.means, sizes, summary.variances)
     )
     return WatchState(
-        *new_moments(k),
+        new_moments(k),
         means,
         sizes,
         variances,
@@ -133,7 +130,7 @@ def new_watch(summary: Summary, level: float, effect: float) -> WatchState:
     )
 
 
-def _see(state: Any, action: Any, outcome: Any) -> Any:
+def _see(state: WatchState, action: int, outcome: float) -> bool:
     return see(state, action, outcome)
 
 

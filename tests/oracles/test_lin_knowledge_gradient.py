@@ -55,7 +55,7 @@ def plain_models(*centres: float, scale: float = 1.0, chances=None, freedom: flo
 def test_the_logged_model_is_the_posterior_given_all_rows():
     """Generalised least squares with the hierarchy's own covariances: the level flat (a variance of 1e8), slopes =
     common + own, then the levels' prior as one more outcome at x = 0."""
-    from headstart.oracles import linear_models
+    from headstart.priors import linear as linear_models
 
     models = models_of_rows(X, ACTIONS, OUTCOMES, 3, np.full(3, 0.8))
     sums = linear_models._sum_rows(X[:, 1:], ACTIONS, OUTCOMES, np.ones(200), 3)

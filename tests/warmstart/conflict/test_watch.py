@@ -52,8 +52,8 @@ def test_evidence_is_one_on_average_without_conflict():
         watch = ConflictWatch(_summary(log.mean(), 8.0, log.var(ddof=1)), level=1e-6)
         state = watch.kernel_state
         users = rng.normal(3.0, 2.0, 15)
-        state.counts[0], state.means[0] = 15, users.mean()
-        state.squares[0] = ((users - users.mean()) ** 2).sum()
+        state.tally.counts[0], state.tally.means[0] = 15, users.mean()
+        state.tally.squares[0] = ((users - users.mean()) ** 2).sum()
         found.append(watch.evidence[0])
     assert abs(np.mean(found) - 1.0) < 4 * np.std(found) / math.sqrt(len(found))
 

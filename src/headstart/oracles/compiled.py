@@ -60,7 +60,8 @@ class CompiledOracle(ABC, Generic[S]):
     n_features: int  # 0: context-free, any context is accepted and ignored
     outcome_range: tuple[float, float] = (-math.inf, math.inf)  # outcomes outside are rejected
 
-class CompiledOracle(ABC, Generic[S]):
+    @abstractmethod  # a subclass builds its state; this one is no oracle by itself
+    def __init__(self, n_actions: int, state: S, n_features: int = 0) -> None:
         self.n_actions = n_actions
         self.n_features = n_features
         self._n_seen = n_features  # the length of the context that the kernels see

@@ -19,14 +19,14 @@ Available = Bools | Sequence[int] | NDArray[np.integer[Any]] | None
 NO_CONTEXT: Context = np.empty(0)
 
 
-def check_whole(name: str, value: Any) -> int:
-    """A whole number of at least 1."""
+def check_whole(name: str, value: Any, low: int = 1) -> int:
+    """A whole number of at least `low`."""
     try:
         number = operator.index(value)
     except TypeError:
         raise OptionError(f"{name} must be a whole number, got {value!r}") from None
-    if number < 1:
-        raise OptionError(f"{name} must be at least 1, got {number}")
+    if number < low:
+        raise OptionError(f"{name} must be at least {low}, got {number}")
     return number
 
 

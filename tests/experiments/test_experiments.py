@@ -6,7 +6,7 @@ import pytest
 
 from headstart.errors import OptionError
 from headstart.experiments.running.catalogue import all_experiments, get_experiment
-from headstart.experiments.running.experiment import count_steps, run_experiment
+from headstart.experiments.running.experiment import count_experiment_steps, run_experiment
 
 KEYS = ["experiment", "series", "setting", "rounds", "runs", "mean", "se", "p20", "p80", "seconds"]
 
@@ -28,7 +28,7 @@ def test_a_row_is_the_promised_json():
     steps = []
     results = list(run_experiment(get_experiment("ucb-ipsw"), runs=3, seed=1, progress=steps.append))
     assert [r.series for r in results] == ["offline+online", "only online", "only offline"]
-    assert sum(steps) == count_steps(get_experiment("ucb-ipsw"), 3) == 9
+    assert sum(steps) == count_experiment_steps(get_experiment("ucb-ipsw"), 3) == 9
     row = json.loads(json.dumps(results[0].as_row()))
     assert list(row) == KEYS
     assert row["rounds"] == 1000

@@ -8,7 +8,7 @@ import pytest
 from headstart.errors import OptionError
 from headstart.experiments.running.catalogue import get_experiment
 from headstart.experiments.running.experiment import run_experiment
-from headstart.experiments.running.report import Report
+from headstart.experiments.running.report import ResultsFolder
 
 NAMES = ("ucb-ipsw", "batch")
 
@@ -16,7 +16,7 @@ NAMES = ("ucb-ipsw", "batch")
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
-    report = Report(folder, seed=3, runs=4)
+    report = ResultsFolder(folder, seed=3, runs=4)
     for name in NAMES:
         experiment = get_experiment(name)
         report.add(experiment, list(run_experiment(experiment, runs=4, seed=3)))
@@ -43,13 +43,13 @@ def test_a_finished_experiment_is_kept_and_an_interrupted_one_is_not_taken_for_f
     twin = tmp_path / "again"
     shutil.copytree(folder, twin)
     (twin / "batch.jsonl").rename(twin / "batch.jsonl.partial")  # as if stopped while it was written
-    report = Report(twin, seed=3, runs=4)
+    report = ResultsFolder(twin, seed=3, runs=4)
     assert report.is_finished(get_experiment("ucb-ipsw"))
     assert not report.is_finished(get_experiment("batch"))
 
 
 def test_the_same_seed_gives_the_same_files_but_for_seconds(folder, tmp_path):
-    report = Report(tmp_path / "twin", seed=3, runs=4)
+    report = ResultsFolder(tmp_path / "twin", seed=3, runs=4)
     report.add(get_experiment("batch"), list(run_experiment(get_experiment("batch"), runs=4, seed=3, n_jobs=2)))
     first, second = (
         [{**json.loads(line), "seconds": 0} for line in (place / "batch.jsonl").read_text().splitlines()]
@@ -61,7 +61,7 @@ def test_the_same_seed_gives_the_same_files_but_for_seconds(folder, tmp_path):
 
 def test_a_folder_belongs_to_one_seed_and_number_of_runs(folder):
     with pytest.raises(OptionError, match=r"holds results for .*'seed': 3.*give the same --seed and --runs"):
-        Report(folder, seed=4, runs=4)
+        ResultsFolder(folder, seed=4, runs=4)
 
 
 def test_a_broken_file_is_named(folder, tmp_path):
@@ -69,16 +69,16 @@ def test_a_broken_file_is_named(folder, tmp_path):
     shutil.copytree(folder, twin)
     (twin / "batch.jsonl").write_text('{"experiment": "ba')
     with pytest.raises(OptionError, match=r"batch\.jsonl is broken; delete it to run batch again"):
-        Report(twin, seed=3, runs=4).is_finished(get_experiment("batch"))
+        ResultsFolder(twin, seed=3, runs=4).is_finished(get_experiment("batch"))
     (twin / "settings.json").write_text("{")
     with pytest.raises(OptionError, match=r"settings\.json is broken"):
-        Report(twin, seed=3, runs=4)
+        ResultsFolder(twin, seed=3, runs=4)
 
 
 def test_a_place_that_cannot_be_made_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(OptionError, match="cannot be made"):
-        Report(tmp_path / "file" / "below", seed=1, runs=1)
+        ResultsFolder(tmp_path / "file" / "below", seed=1, runs=1)
 
 
 def test_every_figure_loads_in_a_real_browser(folder, browser):

@@ -11,30 +11,37 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from headstart.cli.terminal import Seed, app, out, progress_bar
+from headstart.cli.terminal import (
+    ActionColumn,
+    AsJson,
+    LogPath,
+    OutcomeColumn,
+    PropensityColumn,
+    Seed,
+    app,
+    column_or_none,
+    listed,
+    out,
+    progress_bar,
+)
 
 
-@app.command()
-def audit(
-    log: Annotated[
-        str, typer.Argument(help="A file, a folder or a quoted pattern: CSV, Parquet, JSON lines, Vowpal Wabbit ...")
-    ],
-    action: Annotated[str | None, typer.Option(help="The column of the action taken.")] = None,
-    outcome: Annotated[str | None, typer.Option(help="The column of what happened.")] = None,
+@app.command("audit")
+def audit_log(
+    log: LogPath,
+    action: ActionColumn = None,
+    outcome: OutcomeColumn = None,
     contexts: Annotated[
         str | None, typer.Option(help="Columns known before the decision: [bold]age,city[/bold]; if not given, all.")
     ] = None,
-    propensity: Annotated[
-        str | None,
-        typer.Option(help="The column of the chance of the action taken; [bold]none[/bold] to estimate it anyway."),
-    ] = None,
+    propensity: PropensityColumn = None,
     population: Annotated[
         Path | None, typer.Option(help="A file of the users to come, with the same context columns.")
     ] = None,
     horizon: Annotated[int, typer.Option(help="Users to come, for the value of the log.", min=1)] = 10_000,
     sample: Annotated[int, typer.Option(help="Rows for what needs rows; sums are over all.", min=2)] = 50_000,
     seed: Seed = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Every finding as one JSON object, nothing else.")] = False,
+    as_json: AsJson = False,
     html: Annotated[Path | None, typer.Option(help="Also write a page with figures; it needs no other file.")] = None,
 ) -> None:
     """Is this log worth anything, and can it be trusted? A verdict with reasons, then the numbers.
@@ -45,8 +52,7 @@ def audit(
     The verdict is [bold]use it[/bold], [bold]use it with a cap[/bold] or [bold]do not use it[/bold]; the exit code is
     0 whatever it is, and 1 if the log cannot be read.
     """
-    from headstart.judgement.audit.audit import STEPS
-    from headstart.judgement.audit.audit import audit as run_audit
+    from headstart.judgement.audit.audit import STEPS, audit
     from headstart.logs.tables import scan_log
 
     if html is not None:
@@ -58,11 +64,11 @@ def audit(
             log,
             action=action,
             outcome=outcome,
-            contexts=None if contexts is None else [name.strip() for name in contexts.split(",") if name.strip()],
-            propensity=False if propensity == "none" else propensity,
+            contexts=listed(contexts),
+            propensity=column_or_none(propensity),
         )
         advance(1)
-        found = run_audit(table, horizon=horizon, population=population, n_sample=sample, seed=seed, progress=advance)
+        found = audit(table, horizon=horizon, population=population, n_sample=sample, seed=seed, progress=advance)
     if html is not None:
         from headstart.reports.audit_page import write_page
 

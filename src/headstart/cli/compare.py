@@ -4,33 +4,49 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
-from headstart.cli.terminal import CORES, Jobs, Seed, app, check_writable, out, progress_bar
+from headstart.cli.terminal import (
+    CORES,
+    ActionColumn,
+    AsJson,
+    Jobs,
+    LogPath,
+    OutcomeColumn,
+    PropensityColumn,
+    Seed,
+    app,
+    check_writable,
+    column_or_none,
+    listed,
+    out,
+    progress_bar,
+)
+
+if TYPE_CHECKING:
+    from headstart.judgement.compare.compare import Split
+    from headstart.judgement.compare.comparison import Comparison
+    from headstart.logs.any_log import AnyLog
 
 
-@app.command()
-def compare(
-    log: Annotated[
-        str, typer.Argument(help="A file, a folder or a quoted pattern: CSV, Parquet, JSON lines, Vowpal Wabbit ...")
-    ],
-    action: Annotated[str | None, typer.Option(help="The column of the action taken.")] = None,
-    outcome: Annotated[str | None, typer.Option(help="The column of what happened.")] = None,
+@app.command("compare")
+def compare_policies(
+    log: LogPath,
+    action: ActionColumn = None,
+    outcome: OutcomeColumn = None,
     contexts: Annotated[
         str | None, typer.Option(help="Columns to decide on: [bold]age,city[/bold]; if not given, all.")
     ] = None,
     confounders: Annotated[
         str | None, typer.Option(help="Columns to adjust for that decisions may not look at.")
     ] = None,
-    propensity: Annotated[
-        str | None,
-        typer.Option(help="The column of the chance of the action taken; [bold]none[/bold] to estimate it anyway."),
-    ] = None,
+    propensity: PropensityColumn = None,
     policies: Annotated[
         str | None, typer.Option(help="Names, as the table prints them: [bold]ucb + ips,ucb cold[/bold].")
     ] = None,
@@ -42,7 +58,7 @@ def compare(
     share: Annotated[float, typer.Option(help="Of the rows, for the log that policies start from.")] = 0.2,
     seed: Seed = 0,
     jobs: Jobs = CORES,
-    as_json: Annotated[bool, typer.Option("--json", help="Everything as one JSON object, nothing else.")] = False,
+    as_json: AsJson = False,
     figure: Annotated[Path | None, typer.Option(help="Also draw the curves here (.png or .svg).")] = None,
 ) -> None:
     """Which way of using this log would have earned most, and is the difference more than noise?
@@ -55,57 +71,80 @@ def compare(
 
     The exit code is 0 whatever wins, and 1 if the log cannot be read or compared.
     """
-    from headstart.judgement.compare.compare import compare as run_comparison
-    from headstart.judgement.compare.compare import count_steps
-    from headstart.judgement.compare.policies import CONTEXT_FREE, CONTEXTUAL
+    from headstart.judgement.compare.compare import as_split
     from headstart.logs.tables import read_log, scan_log
 
     if figure is not None:
         check_writable(figure)
-    read: Any = read_log if split == "time" else scan_log  # a table has no order of rows
-    source = read(
+    source = (read_log if split == "time" else scan_log)(  # a table has no order of rows
         log,
         action=action,
         outcome=outcome,
-        contexts=_listed(contexts),
-        confounders=_listed(confounders),
-        propensity=False if propensity == "none" else propensity,
+        contexts=listed(contexts),
+        confounders=listed(confounders),
+        propensity=column_or_none(propensity),
     )
-    names = _listed(policies)
-    decide_on = list(source.reading.decide_on) if source.reading.confounders else None
-    has_contexts = source.n_features > 0 and decide_on != []
-    asked = (*CONTEXT_FREE, *(CONTEXTUAL if has_contexts else ())) if names is None else {*CONTEXT_FREE[:2], *names}
-    with progress_bar("compare", count_steps(len(asked), shuffles)) as advance:
-        found = run_comparison(
-            source,
-            names,
-            shuffles=shuffles,
-            rounds=rounds,
-            split=split,  # type: ignore[arg-type]  # compare says which there are
-            share=share,
-            decide_on=decide_on,
-            seed=seed,
-            n_jobs=jobs,
-            progress=advance,
-        )
+    run = _Run(listed(policies), shuffles, rounds, as_split(split), share, seed, jobs)
+    _tell(run.on(source), str(source.reading), as_json=as_json, figure=figure)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """How the policies are to be compared."""
+
+    names: list[str] | None
+    shuffles: int
+    rounds: int | None
+    split: Split
+    share: float
+    seed: int
+    jobs: int
+
+    def on(self, log: AnyLog) -> Comparison:
+        """The comparison, under a progress bar."""
+        from headstart.judgement.compare.compare import compare, count_comparison_steps
+
+        reading = log.reading
+        decide_on = list(reading.decide_on) if reading is not None and reading.confounders else None
+        with progress_bar(
+            "compare", count_comparison_steps(self._n_policies(log, decide_on), self.shuffles)
+        ) as advance:
+            return compare(
+                log,
+                self.names,
+                shuffles=self.shuffles,
+                rounds=self.rounds,
+                split=self.split,
+                share=self.share,
+                decide_on=decide_on,
+                seed=self.seed,
+                n_jobs=self.jobs,
+                progress=advance,
+            )
+
+    def _n_policies(self, log: AnyLog, decide_on: list[str] | None) -> int:
+        from headstart.judgement.compare.policies import COLD, CONTEXT_FREE, CONTEXTUAL, NAIVE
+
+        if self.names is not None:
+            return len({COLD, NAIVE, *self.names})
+        return len(CONTEXT_FREE) + (len(CONTEXTUAL) if log.n_features > 0 and decide_on != [] else 0)
+
+
+def _tell(found: Comparison, reading: str, *, as_json: bool, figure: Path | None) -> None:
     if figure is not None:
         from headstart.reports.compare_figure import draw_comparison
 
         draw_comparison(found, figure)
     if as_json:
-        sys.stdout.write(json.dumps({"reading": str(source.reading).splitlines(), **found.as_dict()}) + "\n")
+        sys.stdout.write(json.dumps({"reading": reading.splitlines(), **found.as_dict()}) + "\n")
         return
-    out.print(f"[dim]{escape(str(source.reading))}[/dim]\n", highlight=False)
+    out.print(f"[dim]{escape(reading)}[/dim]\n", highlight=False)
     _print(found)
     if figure is not None:
         out.print(f"\nThe curves are in [bold]{escape(str(figure))}[/bold].")
 
 
-def _listed(names: str | None) -> list[str] | None:
-    return None if names is None else [name.strip() for name in names.split(",") if name.strip()]
-
-
-def _print(found: Any) -> None:
+def _print(found: Comparison) -> None:
     rule = found.acceptance
     title = (
         f"{rule.method}: {rule.n_rounds:,} rounds a policy, {found.shuffles} shuffles of {found.n_log:,} rows to "

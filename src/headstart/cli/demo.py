@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
 from headstart.cli.terminal import CORES, Jobs, Seed, app, check_writable, out, progress_bar
 from headstart.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from headstart.arrays import Floats, Integers
+    from headstart.experiments.demo import StrategyRow
+    from headstart.experiments.running.experiment import Result
 
 
 @app.command()
@@ -30,7 +35,7 @@ def demo(
         return
     from headstart.experiments import demo as story
     from headstart.experiments.paper import intro
-    from headstart.experiments.running.experiment import count_steps
+    from headstart.experiments.running.experiment import count_experiment_steps
 
     check_writable(figure)
     log = story.example_log(seed)
@@ -49,15 +54,15 @@ def demo(
         f"As virtual plays, the adjusted log was worth {_counts(adjusted.virtual_plays, intro.ACTION_NAMES)} "
         f"before the first user came (the raw log: {_counts(naive.virtual_plays, intro.ACTION_NAMES)}).\n"
     )
-    with progress_bar("10,000 users, five strategies", count_steps(intro.EXPERIMENT, runs)) as advance:
+    with progress_bar("10,000 users, five strategies", count_experiment_steps(intro.EXPERIMENT, runs)) as advance:
         results = story.run_strategies(runs, seed, jobs, advance)
     story.draw_demo(results, figure)
     _print_strategies(list(story.table_rows(results)), runs)
-    _print_moral(results, intro)
+    _print_moral(results)
     out.print(f"\nThe curves are in [bold]{figure}[/bold].")
 
 
-def _print_verdicts(verdicts: dict[str, Any], actions: tuple[str, ...], average: str, causal: str) -> None:
+def _print_verdicts(verdicts: dict[str, Floats], actions: tuple[str, ...], average: str, causal: str) -> None:
     out.print()
     for name, sentence in ((average, "The raw average says"), (causal, "Causal inference says")):
         means = verdicts[name]
@@ -66,11 +71,11 @@ def _print_verdicts(verdicts: dict[str, Any], actions: tuple[str, ...], average:
     out.print("The truth, which nobody knows: ad below image 9.0%, ad below video 6.0%.\n")
 
 
-def _counts(plays: Any, actions: tuple[str, ...]) -> str:
+def _counts(plays: Integers, actions: tuple[str, ...]) -> str:
     return " and ".join(f"{n} of {action!r}" for n, action in zip(plays, actions, strict=True))
 
 
-def _print_strategies(rows: list[dict[str, Any]], runs: int) -> None:
+def _print_strategies(rows: list[StrategyRow], runs: int) -> None:
     table = Table("strategy", "width c", title=f"10,000 users, $1 a click, {runs} runs; the best possible is $900")
     for name in ("revenue $", "regret $", "± s.e.", "paper's regret"):
         table.add_column(name, justify="right")
@@ -86,7 +91,9 @@ def _print_strategies(rows: list[dict[str, Any]], runs: int) -> None:
     out.print(table)
 
 
-def _print_moral(results: list[Any], intro: Any) -> None:
+def _print_moral(results: list[Result]) -> None:
+    from headstart.experiments.paper import intro
+
     regret = {(r.series, r.setting.get("width")): r.curve.mean for r in results}
     narrow, wide = intro.WIDTHS
     out.print(

@@ -7,13 +7,17 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
 from headstart.cli.terminal import CORES, Jobs, Seed, app, check_writable, out, progress_bar
 from headstart.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from headstart.experiments.running.experiment import Result
+    from headstart.experiments.running.report import AnyExperiment
 
 
 @app.command()
@@ -38,7 +42,7 @@ def reproduce(
     from headstart.experiments.paper.yahoo import YAHOO_EXPERIMENTS
     from headstart.experiments.running.catalogue import all_experiments, get_experiment
 
-    known: dict[str, Any] = {**all_experiments(), **YAHOO_EXPERIMENTS}
+    known: dict[str, AnyExperiment] = {**all_experiments(), **YAHOO_EXPERIMENTS}
     if is_list or not name:
         _print_experiments(known.values())
         return
@@ -67,16 +71,16 @@ class _Job:
     jobs: int
     data: Path | None
 
-    def results(self, experiment: Any) -> Iterator[Any]:
+    def results(self, experiment: AnyExperiment) -> Iterator[Result]:
         """Each result as it is ready, under a progress bar."""
         from headstart.errors import LogError
-        from headstart.experiments.paper.yahoo import YAHOO_EXPERIMENTS, count_yahoo_steps, run_yahoo
-        from headstart.experiments.running.experiment import count_steps, run_experiment
+        from headstart.experiments.paper.yahoo import YahooExperiment, count_yahoo_steps, run_yahoo
+        from headstart.experiments.running.experiment import count_experiment_steps, run_experiment
         from headstart.worlds.yahoo import WHERE
 
         runs = self.runs or experiment.runs
-        if experiment.name not in YAHOO_EXPERIMENTS:
-            with progress_bar(experiment.name, count_steps(experiment, runs)) as advance:
+        if not isinstance(experiment, YahooExperiment):
+            with progress_bar(experiment.name, count_experiment_steps(experiment, runs)) as advance:
                 yield from run_experiment(experiment, runs=runs, seed=self.seed, n_jobs=self.jobs, progress=advance)
             return
         if self.data is None:
@@ -87,11 +91,15 @@ class _Job:
             )
 
 
-def _print_experiments(experiments: Iterable[Any]) -> None:
+def _print_experiments(experiments: Iterable[AnyExperiment]) -> None:
+    from headstart.experiments.running.experiment import Experiment
+
     table = Table("name", "shows", "paper", "runs", "takes", box=None, pad_edge=False)
     for experiment in experiments:
-        seconds = getattr(experiment, "seconds", None)
-        takes = "needs --data" if seconds is None else f"{seconds} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+        takes = "needs --data"
+        if isinstance(experiment, Experiment):
+            seconds = experiment.seconds
+            takes = f"{seconds} s" if seconds < 90 else f"{seconds / 60:.0f} min"
         table.add_row(
             f"[bold]{experiment.name}[/bold]", experiment.shows, experiment.source, str(experiment.runs), takes
         )
@@ -99,10 +107,10 @@ def _print_experiments(experiments: Iterable[Any]) -> None:
     out.print("[dim]Times are for that number of runs on two cores, compiled code from the cache.[/dim]")
 
 
-def _write_report(experiments: list[Any], known: Iterable[Any], folder: Path, job: _Job) -> None:
-    from headstart.experiments.running.report import Report
+def _write_report(experiments: list[AnyExperiment], known: Iterable[AnyExperiment], folder: Path, job: _Job) -> None:
+    from headstart.experiments.running.report import ResultsFolder
 
-    report = Report(folder, seed=job.seed, runs=job.runs)
+    report = ResultsFolder(folder, seed=job.seed, runs=job.runs)
     for experiment in experiments:
         if report.is_finished(experiment):
             out.print(f"{experiment.name}: finished before, kept")
@@ -116,7 +124,7 @@ def _write_report(experiments: list[Any], known: Iterable[Any], folder: Path, jo
     out.print(f"The page is [bold]{report.write_page(known)}[/bold].")
 
 
-def _run_and_print(experiment: Any, job: _Job, *, as_json: bool, figure: Path | None) -> None:
+def _run_and_print(experiment: AnyExperiment, job: _Job, *, as_json: bool, figure: Path | None) -> None:
     from headstart.experiments.running.figures import draw_figure, label_of
 
     results = []

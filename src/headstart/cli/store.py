@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from headstart.cli.terminal import app, out
 from headstart.errors import MissingExtraError, OptionError
+
+if TYPE_CHECKING:
+    from headstart.serve.store.store import Store
 
 store = typer.Typer(help="What the decision service has recorded: verify it, export it.", no_args_is_help=True)
 app.add_typer(store, name="store")
@@ -17,7 +20,7 @@ _FORMATS = ("jsonl", "dsjson", "parquet")
 Place = Annotated[str, typer.Argument(help="The service's TOML, a SQLite file, or postgresql://...", metavar="STORE")]
 
 
-def _open(place: str) -> Any:
+def _open(place: str) -> Store:
     try:
         from headstart.serve.config import load_config
         from headstart.serve.engine.opening import open_store

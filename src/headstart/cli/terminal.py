@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
@@ -27,9 +27,32 @@ err = Console(stderr=True)
 Seed = Annotated[int, typer.Option(help="Every number printed follows from it.", min=0)]
 Jobs = Annotated[int, typer.Option(help="Threads. The numbers do not depend on it.", min=1)]
 
+AsJson = Annotated[bool, typer.Option("--json", help="Everything as one JSON object, nothing else.")]
+
+# A log and its columns, as every command that reads one takes them.
+LogPath = Annotated[
+    str, typer.Argument(help="A file, a folder or a quoted pattern: CSV, Parquet, JSON lines, Vowpal Wabbit ...")
+]
+ActionColumn = Annotated[str | None, typer.Option(help="The column of the action taken.")]
+OutcomeColumn = Annotated[str | None, typer.Option(help="The column of what happened.")]
+PropensityColumn = Annotated[
+    str | None,
+    typer.Option(help="The column of the chance of the action taken; [bold]none[/bold] to estimate it anyway."),
+]
+
+
+def listed(names: str | None) -> list[str] | None:
+    """A list as one writes it in an option: a, b."""
+    return None if names is None else [name.strip() for name in names.split(",") if name.strip()]
+
+
+def column_or_none(name: str | None) -> str | Literal[False] | None:
+    """The column that an option names; "none" is an answer too."""
+    return False if name == "none" else name
+
 
 @contextmanager
-def progress_bar(what: str, steps: int) -> Iterator[Any]:
+def progress_bar(what: str, steps: int) -> Iterator[Callable[[int], None]]:
     """A bar on standard error: gone when done, silent when nobody watches."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:

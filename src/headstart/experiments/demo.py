@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
+from headstart.arrays import Floats
 from headstart.evaluators import HistoricalAverage, IPSWeighting
 from headstart.experiments.paper import intro
 from headstart.experiments.running.experiment import Result, run_experiment
@@ -42,7 +43,7 @@ def cell_lines(log: Log) -> Iterator[tuple[str, str, int, int]]:
             yield kind, action, int(chosen.sum()), int(log.outcomes[chosen].sum())
 
 
-def verdicts(log: Log) -> dict[str, np.ndarray]:
+def verdicts(log: Log) -> dict[str, Floats]:
     """What the raw average says of each action, and what causal inference says, (K,) each."""
     raw = np.array([log.outcomes[log.actions == a].mean() for a in range(log.n_actions)])
     return {intro.AVERAGE: raw, intro.CAUSAL: IPSWeighting(log).means}
@@ -68,7 +69,18 @@ def draw_demo(results: list[Result], path: Path) -> None:
     draw_figure(intro.EXPERIMENT, results, path)
 
 
-def table_rows(results: list[Result]) -> Iterator[dict[str, Any]]:
+class StrategyRow(TypedDict):
+    """A line of the demo's table."""
+
+    strategy: str
+    width: float | None
+    revenue: float
+    regret: float
+    se: float
+    paper: float | None  # the regret that was published
+
+
+def table_rows(results: list[Result]) -> Iterator[StrategyRow]:
     """One row per strategy: revenue, regret, its standard error, and the paper's regret where it has one."""
     for result in results:
         width = result.setting.get("width")

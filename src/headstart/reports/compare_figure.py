@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from headstart.judgement.compare.comparison import Comparison
 from headstart.judgement.compare.policies import COLD, NAIVE
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.typing import LineStyleType
+
 # Okabe and Ito's palette, dark ones first; a line style says the same as the colour.
 _COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#882255", "#117733"]
-_LINES: list[Any] = ["-", "--", "-.", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)), (0, (4, 2, 1, 2))]
-_REFERENCES = {COLD: ("#1f2328", "-"), NAIVE: ("#8a8f98", "--")}
+_LINES: list[LineStyleType] = [
+    "-",
+    "--",
+    "-.",
+    (0, (5, 1)),
+    (0, (3, 1, 1, 1)),
+    (0, (1, 1)),
+    (0, (8, 2)),
+    (0, (4, 2, 1, 2)),
+]
+_REFERENCES: dict[str, tuple[str, LineStyleType]] = {COLD: ("#1f2328", "-"), NAIVE: ("#8a8f98", "--")}
 
 
 def draw_comparison(comparison: Comparison, path: Path) -> None:
@@ -37,15 +50,15 @@ def draw_comparison(comparison: Comparison, path: Path) -> None:
         plt.close(figure)
 
 
-def _styles(comparison: Comparison) -> dict[str, tuple[str, Any]]:
-    styles: dict[str, tuple[str, Any]] = dict(_REFERENCES)
+def _styles(comparison: Comparison) -> dict[str, tuple[str, LineStyleType]]:
+    styles: dict[str, tuple[str, LineStyleType]] = dict(_REFERENCES)
     others = [earning.name for earning in comparison.earnings if earning.name not in styles]
     for i, name in enumerate(others):
         styles[name] = (_COLOURS[i % len(_COLOURS)], _LINES[i % len(_LINES)])
     return styles
 
 
-def _draw_curves(axes: Any, comparison: Comparison, styles: dict[str, tuple[str, Any]]) -> None:
+def _draw_curves(axes: Axes, comparison: Comparison, styles: dict[str, tuple[str, LineStyleType]]) -> None:
     # The first rounds are a few users' luck and would set the scale for all.
     shown = comparison.rounds >= 0.05 * comparison.rounds[-1]
     for earning in comparison.earnings:
@@ -61,7 +74,7 @@ def _draw_curves(axes: Any, comparison: Comparison, styles: dict[str, tuple[str,
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _draw_means(axes: Any, comparison: Comparison, styles: dict[str, tuple[str, Any]]) -> None:
+def _draw_means(axes: Axes, comparison: Comparison, styles: dict[str, tuple[str, LineStyleType]]) -> None:
     ranked = comparison.earnings[::-1]
     noise = {difference.policy for difference in comparison.to_best if difference.is_noise}
     for place, earning in enumerate(ranked):

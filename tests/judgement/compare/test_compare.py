@@ -12,9 +12,9 @@ import pytest
 import headstart as hs
 from headstart.errors import LogError, OptionError, OutcomeError
 from headstart.evaluators import IPSWeighting
-from headstart.judgement.compare.compare import compare, count_steps
+from headstart.judgement.compare.compare import compare, count_comparison_steps
 from headstart.judgement.compare.comparison import Comparison
-from headstart.judgement.compare.noise import Tally, standard_error
+from headstart.judgement.compare.noise import LifeTally, standard_error
 from headstart.judgement.compare.policies import COLD, NAIVE, default_policies
 from headstart.logs.tables import scan_log
 from headstart.oracles import UCB, ThompsonBeta
@@ -197,7 +197,7 @@ def test_a_tally_by_hand():
     """Rows 0, 1 accepted in the first shuffle and 1, 2 in the second, outcomes 1, 2, 6: means 1.5 and 4; row 1 counts
     twice 1/4, so its influence is (2 - 2.75) / 2."""
     outcomes = np.array([1.0, 2.0, 6.0])
-    tally = Tally(3, 2, np.array([1, 2]))
+    tally = LifeTally(3, 2, np.array([1, 2]))
     for run, rows in enumerate([[0, 1], [1, 2]]):
         tally.add(run, Life(np.array(rows), np.array([0, 1]), np.empty(0)), outcomes, 0.5)
     assert tally.mean == pytest.approx(2.75)
@@ -324,7 +324,7 @@ def test_progress_is_counted():
         rounds=10,
         progress=steps.append,
     )
-    assert sum(steps) == count_steps(2, 3) == 24
+    assert sum(steps) == count_comparison_steps(2, 3) == 24
 
 
 def test_missing_propensities_are_estimated_and_that_is_said():

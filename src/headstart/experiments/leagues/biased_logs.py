@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from itertools import groupby, product
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.random import Generator
 
+from headstart.estimates.summary import Summary
 from headstart.evaluators import DoublyRobust, IPSWeighting
-from headstart.experiments.running.experiment import Case, Experiment, Result
+from headstart.experiments.running.experiment import Case, Experiment, Result, Setting
 from headstart.logs.log import Log
 from headstart.oracles import UCB, KnowledgeGradient, MinUCB, RobustThompson, ThompsonNormal
-from headstart.simulation.simulate import Curve
+from headstart.parts.contracts import Oracle
+from headstart.simulation.simulate import Curve, MakePolicy
 from headstart.warmstart.conflict import Guarded
 from headstart.warmstart.warmstart import WarmStart
 from headstart.worlds import DrawnWorld, Synthetic
@@ -27,11 +30,14 @@ COLD = "cold Thompson"
 DEFAULT = "default"
 
 
+_Cell: TypeAlias = tuple[float, int, str, str]  # gap, horizon, kind of log, series
+
+
 class _Drawn(DrawnWorld):
     """A world whose log has been put through causal inference once, for every policy that starts from it."""
 
-    evaluator: Any
-    summary: Any
+    evaluator: DoublyRobust
+    summary: Summary
 
 
 @dataclass(frozen=True)
@@ -54,36 +60,36 @@ class Biased:
         return twin
 
 
-def _cold(world: Any, log: Any, rng: Any) -> Any:
+def _cold(world: DrawnWorld, log: Log, rng: Generator) -> Oracle:
     return ThompsonNormal(world.n_actions, rng=rng)
 
 
-def _pooled_ucb(world: Any, log: Any, rng: Any) -> Any:
+def _pooled_ucb(world: DrawnWorld, log: Log, rng: Generator) -> Oracle:
     return WarmStart(UCB(world.n_actions), IPSWeighting(log), rng=rng)
 
 
-def _pooled_thompson(world: Any, log: Any, rng: Any) -> Any:
+def _pooled_thompson(world: DrawnWorld, log: Log, rng: Generator) -> Oracle:
     return WarmStart(ThompsonNormal(world.n_actions, rng=rng), IPSWeighting(log), rng=rng)
 
 
-def _conflict(world: Any, log: Any, rng: Any) -> Any:
+def _conflict(world: _Drawn, log: Log, rng: Generator) -> Oracle:
     warm = WarmStart(ThompsonNormal(world.n_actions, rng=rng), deepcopy(world.evaluator), rng=rng)
     return Guarded(warm, summary=world.summary, rng=rng)
 
 
-def _min_ucb(**settings: float) -> Callable[[Any, Any, Any], Any]:
+def _min_ucb(**settings: float) -> MakePolicy:
     return lambda world, log, rng: MinUCB(world.n_actions, world.summary, follows_variance=True, **settings)
 
 
-def _thompson(**settings: Any) -> Callable[[Any, Any, Any], Any]:
+def _thompson(**settings: Any) -> MakePolicy:
     return lambda world, log, rng: RobustThompson(world.n_actions, world.summary, rng=rng, **settings)
 
 
-def _gradient(**settings: Any) -> Callable[[Any, Any, Any], Any]:
+def _gradient(**settings: Any) -> MakePolicy:
     return lambda world, log, rng: KnowledgeGradient(world.n_actions, world.summary, rng=rng, **settings)
 
 
-def policies(horizon: int) -> Mapping[str, Any]:
+def policies(horizon: int) -> Mapping[str, MakePolicy]:
     """Everything that starts from the same log, for so many users to come."""
     return {
         COLD: _cold,
@@ -135,7 +141,7 @@ def relative(results: Iterator[Result]) -> Iterator[Result]:
             yield Result(result.experiment, result.series, result.setting, curve)
 
 
-def _kind(setting: Mapping[str, Any]) -> str | None:
+def _kind(setting: Setting) -> str | None:
     if setting["of"] == "none":
         return "good" if setting["n_log"] >= 100 else None
     helps = (setting["of"] == "best") == (setting["bias"] > 0.0)
@@ -147,12 +153,12 @@ def worst(cells: Iterator[Result]) -> Iterator[Result]:
 
     A good log counts from 100 rows on.
     """
-    largest: dict[tuple[Any, ...], Result] = {}
+    largest: dict[_Cell, Result] = {}
     for cell in cells:
         kind = _kind(cell.setting)
-        key = (cell.setting["gap"], cell.setting["T"], kind, cell.series)
         if kind is None or cell.series == COLD:
             continue
+        key = (cell.setting["gap"], cell.setting["T"], kind, cell.series)
         if key not in largest or cell.curve.mean > largest[key].curve.mean:
             largest[key] = cell
     for (gap, horizon, kind, series), cell in sorted(largest.items(), key=lambda item: _rank(item[0])):
@@ -162,7 +168,7 @@ def worst(cells: Iterator[Result]) -> Iterator[Result]:
         yield Result(cell.experiment, series, setting, cell.curve)
 
 
-def _rank(key: tuple[Any, ...]) -> tuple[Any, ...]:
+def _rank(key: _Cell) -> tuple[float, int, int, int]:
     gap, horizon, kind, series = key
     kinds = ("good", "inflated inferior", "deflated best", "harmless bias")
     return gap, horizon, kinds.index(kind), list(policies(horizon)).index(series)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from numpy.random import Generator
 
 from headstart.evaluators import IPSWeighting
 from headstart.experiments.paper.variants import BOTH
 from headstart.experiments.running.experiment import Case, Experiment
+from headstart.logs.log import Log
 from headstart.oracles import UCB
+from headstart.parts.contracts import Oracle
 from headstart.simulation.simulate import MakePolicy
 from headstart.warmstart.warmstart import Schedule, WarmStart
-from headstart.worlds import Synthetic
+from headstart.worlds import DrawnWorld, Synthetic
 
 
 def _policy(schedule: Schedule) -> MakePolicy:
-    def make(world: Any, log: Any, rng: Any) -> Any:
+    def make(world: DrawnWorld, log: Log, rng: Generator) -> Oracle:
         return WarmStart(UCB(world.n_actions), IPSWeighting(log), schedule=schedule, rng=rng)
 
     return make

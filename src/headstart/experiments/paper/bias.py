@@ -1,14 +1,12 @@
 """A biased log: how much bias, and how many rows of it."""
 
-from headstart.evaluators import IPSWeighting
-from headstart.experiments.paper.variants import three_variants
+from headstart.experiments.paper.variants import ucb_variants, weighting
 from headstart.experiments.running.experiment import Case, Experiment
-from headstart.oracles import UCB
 from headstart.worlds import Synthetic
 
 
 def _cases() -> list[Case]:
-    policies = three_variants(lambda n, rng: UCB(n), lambda world, log, rng: IPSWeighting(log))
+    policies = ucb_variants(weighting)
     return [
         Case(Synthetic(n_actions=2, n_log=n_log, bias=bias), policies, 500, {"bias": bias, "n_log": n_log})
         for bias in (0.0, 0.3, 0.6, 0.9)

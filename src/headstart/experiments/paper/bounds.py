@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 
+from headstart.arrays import Floats
 from headstart.bounds import (
     biased_log_upper,
     exact_matching_upper,
@@ -22,7 +24,10 @@ from headstart.estimates.features import FeatureTable
 from headstart.evaluators import ExactMatching, HistoricalAverage, IPSWeighting, LinearModel, PropensityMatching
 from headstart.experiments.paper.variants import BOTH, ONLINE
 from headstart.experiments.running.experiment import Case, Experiment
+from headstart.logs.log import Log
 from headstart.oracles import UCB, LinUCB
+from headstart.parts.contracts import Evaluator, Oracle
+from headstart.simulation.simulate import MakePolicy
 from headstart.warmstart.warmstart import WarmStart
 from headstart.worlds import Cells, DrawnWorld
 
@@ -32,12 +37,12 @@ WORLD = Cells(rates=[[0.9, 0.5], [0.5, 0.1]], shares=SHARES, log_counts=COUNTS)
 EFFECTIVE_SIZES = [80.0, 80.0]  # of 60 rows with propensity 2/3 and 30 with 1/3, for each action
 
 
-def _design(context: Any) -> Any:
+def _design(context: Floats) -> list[float]:
     """The design's propensities: 2/3 and 1/3 for one kind of user, the other way round for the other."""
     return [2 / 3, 1 / 3] if context[0] == 0 else [1 / 3, 2 / 3]
 
 
-def _warm(evaluator: Any) -> Any:
+def _warm(evaluator: Callable[[Log, Generator], Evaluator]) -> MakePolicy:
     return lambda world, log, rng: WarmStart(
         UCB(world.n_actions), evaluator(log, rng), contexts=world.population, rng=rng
     )
@@ -76,7 +81,7 @@ def _linear_cases() -> list[Case]:
     confidence = linucb_confidence(2, 1.0 / ROUNDS)
     n_virtual = 9  # of each action
 
-    def warm(world: Any, log: Any, rng: Any) -> Any:
+    def warm(world: DrawnWorld, log: Log, rng: Generator) -> Oracle:
         oracle = LinUCB(2, 1, beta=math.sqrt(confidence), features=phi)
         return WarmStart(oracle, LinearModel(log, phi), schedule="batch", rng=rng)
 

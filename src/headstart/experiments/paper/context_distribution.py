@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+
+from numpy.random import Generator
 
 from headstart.evaluators import IPSWeighting, OutcomeModel, PropensityMatching
-from headstart.experiments.paper.variants import BOTH
+from headstart.experiments.paper.variants import BOTH, MakeEvaluator
 from headstart.experiments.running.experiment import Case, Experiment
+from headstart.logs.log import Log
 from headstart.oracles import UCB
+from headstart.parts.contracts import Oracle
 from headstart.simulation.simulate import MakePolicy
 from headstart.warmstart.warmstart import WarmStart
-from headstart.worlds import Synthetic
+from headstart.worlds import DrawnWorld, Synthetic
 
-_EVALUATORS = {
+_EVALUATORS: Mapping[str, tuple[int, MakeEvaluator]] = {
     "IPSW": (3, lambda world, log, rng: IPSWeighting(log)),
     "PSM": (2, lambda world, log, rng: PropensityMatching(log, propensity=world.population, rng=rng)),
     "linear regression": (3, lambda world, log, rng: OutcomeModel(log)),
 }
 
 
-def _policy(evaluator: Any, contexts: str) -> MakePolicy:
-    def make(world: Any, log: Any, rng: Any) -> Any:
+def _policy(evaluator: MakeEvaluator, contexts: str) -> MakePolicy:
+    def make(world: DrawnWorld, log: Log, rng: Generator) -> Oracle:
         source = world.population if contexts == "true" else None
         return WarmStart(UCB(world.n_actions), evaluator(world, log, rng), contexts=source, rng=rng)
 

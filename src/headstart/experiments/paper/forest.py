@@ -2,61 +2,46 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from functools import partial
 
 from headstart.estimates.features import blocks
 from headstart.evaluators import ForestMatching, LinearModel
-from headstart.experiments.paper.variants import BOTH, OFFLINE, ONLINE
+from headstart.experiments.paper.variants import contextual_variants
 from headstart.experiments.running.experiment import Case, Experiment
 from headstart.forest import ForestOptions
 from headstart.oracles import EpsilonForest, LinUCB
 from headstart.simulation.simulate import MakePolicy
-from headstart.warmstart.offline_only import OfflineOnly
-from headstart.warmstart.warmstart import WarmStart
-from headstart.worlds import Synthetic
+from headstart.worlds import DrawnWorld, Synthetic
 
 WORLD = Synthetic(n_actions=2, n_features=10, n_log=100, outcome="steps", is_contextual=True)
 OPTIONS = ForestOptions(n_trees=100, min_node=2)
 ROUNDS = 200
 
 
-def _linucb(drawn: Any, beta: float = 1.0) -> LinUCB:
-    return LinUCB(drawn.n_actions, drawn.n_features, beta=beta, features=blocks(drawn.n_actions, drawn.n_features))
-
-
-def _linear_model(drawn: Any, log: Any) -> LinearModel:
-    return LinearModel(log, features=blocks(drawn.n_actions, drawn.n_features))
-
-
-def linear_variants() -> dict[str, MakePolicy]:
+def linear_variants() -> Mapping[str, MakePolicy]:
     """LinUCB with LR, without it, and LR alone."""
-    return {
-        BOTH: lambda drawn, log, rng: WarmStart(_linucb(drawn), _linear_model(drawn, log), rng=rng),
-        ONLINE: lambda drawn, log, rng: _linucb(drawn),
-        OFFLINE: lambda drawn, log, rng: OfflineOnly(
-            _linucb(drawn, beta=0.0), _linear_model(drawn, log), schedule="each-round", rng=rng
-        ),
-    }
 
+    def linucb(drawn: DrawnWorld, beta: float) -> LinUCB:
+        features = blocks(drawn.n_actions, drawn.n_features)
+        return LinUCB(drawn.n_actions, drawn.n_features, beta=beta, features=features)
 
-def _forest(drawn: Any, rng: Any, **settings: Any) -> EpsilonForest:
-    return EpsilonForest(
-        drawn.n_actions, drawn.n_features, OPTIONS, retrain_every=10, retrain_growth=0.0, rng=rng, **settings
+    return contextual_variants(
+        lambda drawn, rng: linucb(drawn, beta=1.0),
+        lambda drawn, rng: linucb(drawn, beta=0.0),
+        lambda drawn, log, rng: LinearModel(log, features=blocks(drawn.n_actions, drawn.n_features)),
+        schedule="each-round",
     )
 
 
-def forest_variants() -> dict[str, MakePolicy]:
+def forest_variants() -> Mapping[str, MakePolicy]:
     """The forest with MoF, without it, and the log's forest alone (epsilon 0)."""
-
-    def offline(drawn: Any, log: Any, rng: Any) -> Any:
-        greedy = _forest(drawn, rng, epsilon=lambda t: 0.0)
-        return OfflineOnly(greedy, ForestMatching(log, OPTIONS, rng=rng), rng=rng)
-
-    return {
-        BOTH: lambda drawn, log, rng: WarmStart(_forest(drawn, rng), ForestMatching(log, OPTIONS, rng=rng), rng=rng),
-        ONLINE: lambda drawn, log, rng: _forest(drawn, rng),
-        OFFLINE: offline,
-    }
+    forest = partial(EpsilonForest, retrain_every=10, retrain_growth=0.0)
+    return contextual_variants(
+        lambda drawn, rng: forest(drawn.n_actions, drawn.n_features, OPTIONS, rng=rng),
+        lambda drawn, rng: forest(drawn.n_actions, drawn.n_features, OPTIONS, epsilon=lambda t: 0.0, rng=rng),
+        lambda drawn, log, rng: ForestMatching(log, OPTIONS, rng=rng),
+    )
 
 
 def _cases() -> list[Case]:

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+
+from numpy.random import Generator
 
 from headstart.evaluators import HistoricalAverage, IPSWeighting, OutcomeModel
+from headstart.experiments.paper.variants import MakeOracle
+from headstart.logs.log import Log
 from headstart.oracles import StochasticDelayedBandit
+from headstart.parts.contracts import Evaluator, Oracle
 from headstart.simulation.simulate import MakePolicy
 from headstart.warmstart.warmstart import WarmStart
-
-MakeOracle = Callable[[int, Any], Any]  # (n_actions, rng) -> oracle
+from headstart.worlds import DrawnWorld
 
 
 def heuristic_policies(make_oracle: MakeOracle) -> Mapping[str, MakePolicy]:
     """By the evaluator's name: this oracle, warm-started in that way."""
 
-    def warm(evaluator: Callable[[Any, Any], Any]) -> MakePolicy:
+    def warm(evaluator: Callable[[Log, Generator], Evaluator]) -> MakePolicy:
         return lambda world, log, rng: WarmStart(make_oracle(world.n_actions, rng), evaluator(log, rng), rng=rng)
 
-    def delayed(world: Any, log: Any, rng: Any) -> Any:
+    def delayed(world: DrawnWorld, log: Log, rng: Generator) -> Oracle:
         oracle = StochasticDelayedBandit(make_oracle(world.n_actions, rng))
         return WarmStart(oracle, HistoricalAverage(log, rng=rng), schedule="batch", rng=rng)
 

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from headstart.estimates.propensity import estimate_propensities
-from headstart.evaluators import IPSWeighting
-from headstart.experiments.paper.variants import three_variants
+from headstart.experiments.paper.variants import cases_over, ucb_variants, weighting
 from headstart.experiments.running.experiment import Case, Experiment
-from headstart.oracles import UCB
 from headstart.worlds import DrawnWorld, Synthetic
 
 
@@ -27,16 +25,10 @@ class _Estimated:
 
 
 def _cases() -> list[Case]:
-    policies = three_variants(lambda n, rng: UCB(n), lambda world, log, rng: IPSWeighting(log))
-    return [
-        Case(
-            _Estimated(Synthetic(n_actions=2, n_features=8, n_log=100, rho=-0.2, n_hidden=hidden)),
-            policies,
-            100,
-            {"hidden": hidden},
-        )
-        for hidden in range(8)
-    ]
+    def world(hidden: int) -> _Estimated:
+        return _Estimated(Synthetic(n_actions=2, n_features=8, n_log=100, rho=-0.2, n_hidden=hidden))
+
+    return cases_over("hidden", range(8), world, ucb_variants(weighting), 100)
 
 
 EXPERIMENT = Experiment(

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+
+from numpy.random import Generator
 
 from headstart.evaluators import HistoricalAverage, IPSWeighting
 from headstart.experiments.running.experiment import Case, Experiment
+from headstart.logs.log import Log
 from headstart.oracles import UCB, ABTest, Greedy
+from headstart.parts.contracts import Oracle
 from headstart.warmstart.offline_only import OfflineOnly
 from headstart.warmstart.warmstart import WarmStart
-from headstart.worlds import Cells
+from headstart.worlds import Cells, DrawnWorld
 
 AVERAGE, CAUSAL, AB_TEST, COLD, WARM = "empirical average", "causal inference", "A/B test", "UCB", "headstart"
 ROUNDS = 10_000
@@ -31,25 +34,25 @@ def beta_of_width(width: float) -> float:
     return math.sqrt(width / 2.0)
 
 
-def _average(world: Any, log: Any, rng: Any) -> Any:
+def _average(world: DrawnWorld, log: Log, rng: Generator) -> Oracle:
     return OfflineOnly(Greedy(world.n_actions), HistoricalAverage(log, rng=rng), rng=rng)
 
 
-def _causal(world: Any, log: Any, rng: Any) -> Any:
+def _causal(world: DrawnWorld, log: Log, rng: Generator) -> Oracle:
     return OfflineOnly(Greedy(world.n_actions), IPSWeighting(log), rng=rng)
 
 
-def _ab_test(world: Any, log: Any, rng: Any) -> Any:
+def _ab_test(world: DrawnWorld, log: Log, rng: Generator) -> Oracle:
     return ABTest(world.n_actions, test_rounds=TEST_ROUNDS, rng=rng)
 
 
 def _case(width: float) -> Case:
     beta = beta_of_width(width)
 
-    def cold(world: Any, log: Any, rng: Any) -> Any:
+    def cold(world: DrawnWorld, log: Log, rng: Generator) -> Oracle:
         return UCB(world.n_actions, beta=beta)
 
-    def warm(world: Any, log: Any, rng: Any) -> Any:
+    def warm(world: DrawnWorld, log: Log, rng: Generator) -> Oracle:
         return WarmStart(UCB(world.n_actions, beta=beta), IPSWeighting(log), rng=rng)
 
     return Case(WORLD, {COLD: cold, WARM: warm}, ROUNDS, {"width": width})

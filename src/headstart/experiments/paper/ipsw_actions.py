@@ -1,15 +1,13 @@
 """Inverse propensity weighting with more actions."""
 
-from headstart.evaluators import IPSWeighting
-from headstart.experiments.paper.variants import three_variants
+from headstart.experiments.paper.variants import cases_over, ucb_variants, weighting
 from headstart.experiments.running.experiment import Case, Experiment
-from headstart.oracles import UCB
 from headstart.worlds import Synthetic
 
 
 def _cases() -> list[Case]:
-    policies = three_variants(lambda n, rng: UCB(n), lambda world, log, rng: IPSWeighting(log))
-    return [Case(Synthetic(n_actions=k, n_log=100), policies, 1000, {"K": k}) for k in (3, 4, 6, 8)]
+    policies = ucb_variants(weighting)
+    return cases_over("K", (3, 4, 6, 8), lambda k: Synthetic(n_actions=k, n_log=100), policies, 1000)
 
 
 EXPERIMENT = Experiment(

@@ -1,17 +1,13 @@
 """How the logging policy's choice hangs together with the outcome."""
 
-from headstart.evaluators import IPSWeighting
-from headstart.experiments.paper.variants import three_variants
+from headstart.experiments.paper.variants import cases_over, ucb_variants, weighting
 from headstart.experiments.running.experiment import Case, Experiment
-from headstart.oracles import UCB
 from headstart.worlds import Synthetic
 
 
 def _cases() -> list[Case]:
-    policies = three_variants(lambda n, rng: UCB(n), lambda world, log, rng: IPSWeighting(log))
-    return [
-        Case(Synthetic(n_actions=3, n_log=100, rho=rho), policies, 1000, {"rho": rho}) for rho in (-1.0, 0.0, 1.0)
-    ]
+    policies = ucb_variants(weighting)
+    return cases_over("rho", (-1.0, 0.0, 1.0), lambda rho: Synthetic(n_actions=3, n_log=100, rho=rho), policies, 1000)
 
 
 EXPERIMENT = Experiment(

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from headstart.evaluators import IPSWeighting
-from headstart.experiments.paper.variants import three_variants
+from headstart.experiments.paper.variants import ucb_variants, weighting
 from headstart.experiments.running.experiment import Case, Experiment
-from headstart.oracles import UCB
 from headstart.worlds import Synthetic
 from headstart.worlds.synthetic import OutcomeFunction
 
 
 def _cases() -> list[Case]:
-    policies = three_variants(lambda n, rng: UCB(n), lambda world, log, rng: IPSWeighting(log))
-    outcomes: list[OutcomeFunction] = ["linear", "sigmoid", "binary"]
+    outcomes: tuple[OutcomeFunction, ...] = ("linear", "sigmoid", "binary")
+    policies = ucb_variants(weighting)
     return [
-        Case(Synthetic(n_actions=3, n_log=100, outcome=outcome), policies, 1000, {"outcome": outcome})
-        for outcome in outcomes
+        Case(Synthetic(n_actions=3, n_log=100, outcome=each), policies, 1000, {"outcome": each}) for each in outcomes
     ]
 
 

@@ -1,18 +1,14 @@
 """Propensity score matching with more than two actions."""
 
 from headstart.evaluators import PropensityMatching
-from headstart.experiments.paper.variants import three_variants
+from headstart.experiments.paper.variants import cases_over, ucb_variants
 from headstart.experiments.running.experiment import Case, Experiment
-from headstart.oracles import UCB
 from headstart.worlds import Synthetic
 
 
 def _cases() -> list[Case]:
-    policies = three_variants(
-        lambda n, rng: UCB(n),
-        lambda world, log, rng: PropensityMatching(log, propensity=world.population, rng=rng),
-    )
-    return [Case(Synthetic(n_actions=k, n_log=100), policies, 1000, {"K": k}) for k in (2, 3, 4, 5)]
+    policies = ucb_variants(lambda world, log, rng: PropensityMatching(log, propensity=world.population, rng=rng))
+    return cases_over("K", (2, 3, 4, 5), lambda k: Synthetic(n_actions=k, n_log=100), policies, 1000)
 
 
 EXPERIMENT = Experiment(

@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 
 from headstart.arrays import Floats
 from headstart.estimates.propensity import estimate_propensities
 from headstart.evaluators import DoublyRobust, HistoricalAverage, IPSWeighting, LinearModel, OutcomeModel
-from headstart.experiments.paper.variants import BOTH, OFFLINE, ONLINE
+from headstart.experiments.paper.variants import BOTH, OFFLINE, ONLINE, MakeOracle, contextual_variants
 from headstart.experiments.running.experiment import Case, Experiment
 from headstart.judgement.start.start import start
 from headstart.logs.log import Log
 from headstart.oracles import UCB, Greedy, LinUCB, ThompsonGaussian
 from headstart.oracles.thompson_normal import ThompsonNormal
-from headstart.simulation.simulate import MakePolicy
+from headstart.parts.contracts import Evaluator, Oracle
+from headstart.simulation.simulate import MakePolicy, World
 from headstart.warmstart.offline_only import OfflineOnly
 from headstart.warmstart.warmstart import WarmStart
-from headstart.worlds import ACIC2016, ACTG175, Classification, LaLonde
+from headstart.worlds import ACIC2016, ACTG175, Classification, DrawnWorld, LaLonde
 
 ROUNDS = 2000
 TRIM = 0.05  # estimated propensities lie in [TRIM, 1 - TRIM]
-WORLDS: Mapping[str, Callable[[], Any]] = {"actg175": ACTG175, "lalonde": LaLonde, "acic2016": ACIC2016}
-ORACLES: Mapping[str, Callable[[int, Any], Any]] = {
+WORLDS: Mapping[str, Callable[[], World]] = {"actg175": ACTG175, "lalonde": LaLonde, "acic2016": ACIC2016}
+ORACLES: Mapping[str, MakeOracle] = {
     "UCB": lambda n_actions, rng: UCB(n_actions),
     "Thompson": lambda n_actions, rng: ThompsonGaussian(n_actions, scale=0.5, rng=rng),
 }
-EVALUATORS: Mapping[str, Callable[[Log, Any], Any]] = {
+EVALUATORS: Mapping[str, Callable[[Log, Generator], Evaluator]] = {
     "IPSW": lambda log, rng: IPSWeighting(log),
     "doubly robust": lambda log, rng: DoublyRobust(log),
     "linear regression": lambda log, rng: OutcomeModel(log),
@@ -58,12 +59,12 @@ def _cold(oracle: str) -> MakePolicy:
     return lambda world, log, rng: ORACLES[oracle](world.n_actions, rng)
 
 
-def _unknown_variance(world: Any, log: Any, rng: Any) -> Any:
+def _unknown_variance(world: DrawnWorld, log: Log, rng: Generator) -> Oracle:
     return ThompsonNormal(world.n_actions, rng=rng)
 
 
 def _warm(oracle: str, evaluator: str, contexts: str, propensities: _Propensities) -> MakePolicy:
-    def make(world: Any, log: Any, rng: Any) -> Any:
+    def make(world: DrawnWorld, log: Log, rng: Generator) -> Oracle:
         answers = EVALUATORS[evaluator](propensities.added_to(log) if evaluator in _WEIGHTED else log, rng)
         source = world.population if contexts == "true" else None
         return WarmStart(ORACLES[oracle](world.n_actions, rng), answers, contexts=source, rng=rng)
@@ -72,28 +73,29 @@ def _warm(oracle: str, evaluator: str, contexts: str, propensities: _Propensitie
 
 
 def _offline(propensities: _Propensities) -> MakePolicy:
-    def make(world: Any, log: Any, rng: Any) -> Any:
+    def make(world: DrawnWorld, log: Log, rng: Generator) -> Oracle:
         answers = IPSWeighting(propensities.added_to(log))
         return OfflineOnly(Greedy(world.n_actions), answers, rng=rng)
 
     return make
 
 
-def _users(world: Any) -> Floats:
+def _users(world: DrawnWorld) -> Floats:
     """The contexts of the users to come: what these worlds draw them from."""
+    assert world.population is not None
     contexts: Floats = world.population.kernel_state.contexts
     return contexts
 
 
-def _started(world: Any, log: Any, rng: Any) -> Any:
+def _started(world: DrawnWorld, log: Log, rng: Generator) -> Oracle:
     return start(log, horizon=ROUNDS, rng=rng)
 
 
-def _started_for(world: Any, log: Any, rng: Any) -> Any:
+def _started_for(world: DrawnWorld, log: Log, rng: Generator) -> Oracle:
     return start(log, population=_users(world), horizon=ROUNDS, rng=rng)
 
 
-def _cases_of(name: str, world: Any, propensities: _Propensities) -> Iterator[Case]:
+def _cases_of(name: str, world: World, propensities: _Propensities) -> Iterator[Case]:
     yield Case(world, {ONLINE: _unknown_variance}, ROUNDS, {"world": name, "oracle": "ThompsonNormal"})
     yield Case(world, {BOTH: _started}, ROUNDS, {"world": name, "oracle": "start"})
     yield Case(world, {BOTH: _started_for}, ROUNDS, {"world": name, "oracle": "start", "contexts": "true"})
@@ -115,26 +117,20 @@ def _digits_cases() -> Iterator[Case]:
     """Ten classes and 65 columns: decisions by context."""
     world = Classification()
 
-    def linucb(drawn: Any, beta: float = 1.0) -> LinUCB:
-        return LinUCB(drawn.n_actions, drawn.n_features, beta=beta)
+    linear = contextual_variants(
+        lambda drawn, rng: LinUCB(drawn.n_actions, drawn.n_features),
+        lambda drawn, rng: LinUCB(drawn.n_actions, drawn.n_features, beta=0.0),
+        lambda drawn, log, rng: LinearModel(log),
+    )
 
-    def cold(drawn: Any, log: Any, rng: Any) -> Any:
-        return linucb(drawn)
-
-    def warm(drawn: Any, log: Any, rng: Any) -> Any:
-        return WarmStart(linucb(drawn), LinearModel(log), rng=rng)
-
-    def offline(drawn: Any, log: Any, rng: Any) -> Any:
-        return OfflineOnly(linucb(drawn, beta=0.0), LinearModel(log), rng=rng)
-
-    def started(drawn: Any, log: Any, rng: Any) -> Any:
+    def started(drawn: DrawnWorld, log: Log, rng: Generator) -> Oracle:
         return start(log, decide_on=range(drawn.n_features), horizon=ROUNDS, rng=rng)
 
     yield Case(world, {BOTH: started}, ROUNDS, {"world": "digits", "oracle": "start"}, share=0.2)
     setting = {"world": "digits", "oracle": "LinUCB"}
-    yield Case(world, {ONLINE: cold}, ROUNDS, setting, share=0.2)
-    yield Case(world, {BOTH: warm}, ROUNDS, {**setting, "evaluator": "LR"}, share=0.2)
-    yield Case(world, {OFFLINE: offline}, ROUNDS, {**setting, "evaluator": "LR"}, share=0.2)
+    yield Case(world, {ONLINE: linear[ONLINE]}, ROUNDS, setting, share=0.2)
+    for variant in (BOTH, OFFLINE):
+        yield Case(world, {variant: linear[variant]}, ROUNDS, {**setting, "evaluator": "LR"}, share=0.2)
 
 
 def _cases() -> list[Case]:

@@ -1,14 +1,13 @@
 """UCB warm-started by exact matching, two actions and continuous contexts: hardly anything matches."""
 
 from headstart.evaluators import ExactMatching
-from headstart.experiments.paper.variants import three_variants
+from headstart.experiments.paper.variants import ucb_variants
 from headstart.experiments.running.experiment import Case, Experiment
-from headstart.oracles import UCB
 from headstart.worlds import Synthetic
 
 
 def _cases() -> list[Case]:
-    policies = three_variants(lambda n, rng: UCB(n), lambda world, log, rng: ExactMatching(log, rng=rng))
+    policies = ucb_variants(lambda world, log, rng: ExactMatching(log, rng=rng))
     return [Case(Synthetic(n_actions=2, n_log=100), policies, rounds=1000)]
 
 

@@ -1,14 +1,12 @@
 """UCB warm-started by inverse propensity score weighting, three actions."""
 
-from headstart.evaluators import IPSWeighting
-from headstart.experiments.paper.variants import three_variants
+from headstart.experiments.paper.variants import ucb_variants, weighting
 from headstart.experiments.running.experiment import Case, Experiment
-from headstart.oracles import UCB
 from headstart.worlds import Synthetic
 
 
 def _cases() -> list[Case]:
-    policies = three_variants(lambda n, rng: UCB(n), lambda world, log, rng: IPSWeighting(log))
+    policies = ucb_variants(weighting)
     return [Case(Synthetic(n_actions=3, n_log=100), policies, rounds=1000)]
 
 

@@ -1,15 +1,13 @@
 """UCB warm-started by propensity score matching, two actions."""
 
 from headstart.evaluators import PropensityMatching
-from headstart.experiments.paper.variants import three_variants
+from headstart.experiments.paper.variants import ucb_variants
 from headstart.experiments.running.experiment import Case, Experiment
-from headstart.oracles import UCB
 from headstart.worlds import Synthetic
 
 
 def _cases() -> list[Case]:
-    policies = three_variants(
-        lambda n, rng: UCB(n),
+    policies = ucb_variants(
         lambda world, log, rng: PropensityMatching(log, pivots=(0.0, 0.5, 1.0), propensity=world.population, rng=rng),
     )
     return [Case(Synthetic(n_actions=2, n_log=100), policies, rounds=1000)]

@@ -11,21 +11,19 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from headstart.errors import OptionError
 from headstart.evaluators import ForestMatching, IPSWeighting, LinearModel
 from headstart.experiments.paper.heuristics import heuristic_policies
-from headstart.experiments.paper.variants import BOTH, OFFLINE, ONLINE, three_variants
-from headstart.experiments.running.experiment import Result
+from headstart.experiments.paper.variants import BOTH, ONLINE, contextual_variants, ucb_variants, weighting
+from headstart.experiments.running.experiment import Result, Setting
 from headstart.forest import ForestOptions
 from headstart.oracles import UCB, EpsilonForest, LinUCB
 from headstart.simulation.replay import Events, delete_biased, replay, split_events
 from headstart.simulation.simulate import Curve, MakePolicy, run_all
-from headstart.warmstart.offline_only import OfflineOnly
-from headstart.warmstart.warmstart import WarmStart
+from headstart.warmstart.warmstart import Schedule, WarmStart
 from headstart.worlds.yahoo import read_yahoo
 
 BETA = math.sqrt(0.05 / 2.0)  # the authors' width: sqrt(0.05 ln n / n_a)
@@ -41,7 +39,7 @@ class ReplayCase:
 
     policies: Mapping[str, MakePolicy]  # (stream of events, log, rng) -> policy
     n_log: int  # rows of the log, from the events set aside for it
-    setting: Mapping[str, Any] = field(default_factory=dict)
+    setting: Setting = field(default_factory=dict)
     is_biased: bool = False  # Exp6's deletion before
 
 
@@ -149,43 +147,32 @@ def _run_case(
     return {series: Curve(checkpoints, rewards[series], seconds[series]) for series in case.policies}
 
 
-def _linear() -> dict[str, MakePolicy]:
-    def both(stream: Any, log: Any, rng: Any) -> Any:
-        return WarmStart(LinUCB(stream.n_actions, stream.n_features), LinearModel(log), rng=rng)
-
-    def offline(stream: Any, log: Any, rng: Any) -> Any:
-        greedy = LinUCB(stream.n_actions, stream.n_features, beta=0.0)
-        return OfflineOnly(greedy, LinearModel(log), rng=rng)
-
-    def online(stream: Any, log: Any, rng: Any) -> Any:
-        return LinUCB(stream.n_actions, stream.n_features)
-
-    return {BOTH: both, ONLINE: online, OFFLINE: offline}
+def _linear() -> Mapping[str, MakePolicy]:
+    return contextual_variants(
+        lambda stream, rng: LinUCB(stream.n_actions, stream.n_features),
+        lambda stream, rng: LinUCB(stream.n_actions, stream.n_features, beta=0.0),
+        lambda stream, log, rng: LinearModel(log),
+    )
 
 
-def _forests() -> dict[str, MakePolicy]:
-    def forest(stream: Any, rng: Any, **settings: Any) -> EpsilonForest:
-        return EpsilonForest(stream.n_actions, stream.n_features, _FOREST, rng=rng, **settings)
-
-    def both(stream: Any, log: Any, rng: Any) -> Any:
-        return WarmStart(forest(stream, rng), ForestMatching(log, _FOREST, rng=rng), rng=rng)
-
-    def offline(stream: Any, log: Any, rng: Any) -> Any:
-        greedy = forest(stream, rng, epsilon=lambda t: 0.0)
-        return OfflineOnly(greedy, ForestMatching(log, _FOREST, rng=rng), rng=rng)
-
-    return {BOTH: both, ONLINE: lambda stream, log, rng: forest(stream, rng), OFFLINE: offline}
+def _forests() -> Mapping[str, MakePolicy]:
+    return contextual_variants(
+        lambda stream, rng: EpsilonForest(stream.n_actions, stream.n_features, _FOREST, rng=rng),
+        lambda stream, rng: EpsilonForest(
+            stream.n_actions, stream.n_features, _FOREST, epsilon=lambda t: 0.0, rng=rng
+        ),
+        lambda stream, log, rng: ForestMatching(log, _FOREST, rng=rng),
+    )
 
 
-def _weighted(schedule: Any) -> MakePolicy:
+def _weighted(schedule: Schedule) -> MakePolicy:
     return lambda stream, log, rng: WarmStart(
         UCB(stream.n_actions, BETA), IPSWeighting(log), schedule=schedule, rng=rng
     )
 
 
 def _ipsw_cases() -> list[ReplayCase]:
-    policies = three_variants(lambda n, rng: UCB(n, BETA), lambda stream, log, rng: IPSWeighting(log))
-    return [ReplayCase(policies, 10_000, {"oracle": "UCB", "evaluator": "IPSW"})]
+    return [ReplayCase(ucb_variants(weighting, BETA), 10_000, {"oracle": "UCB", "evaluator": "IPSW"})]
 
 
 def _heuristics_cases() -> list[ReplayCase]:
@@ -197,9 +184,10 @@ def _heuristics_cases() -> list[ReplayCase]:
 
 
 def _batch_cases() -> list[ReplayCase]:
+    schedules: tuple[Schedule, ...] = ("each-round", "batch")
     return [
         ReplayCase({BOTH: _weighted(schedule)}, 10_000, {"oracle": "UCB", "evaluator": "IPSW", "schedule": schedule})
-        for schedule in ("each-round", "batch")
+        for schedule in schedules
     ]
 
 

@@ -15,7 +15,7 @@ RUNS, SEED = 4000, 1
 _FEWER = {"trials": 150, "biased-logs": 100}  # one log after another through causal inference
 
 
-def main(folder: Path, names: list[str]) -> None:
+def run_campaign(folder: Path, names: list[str]) -> None:
     """Run the named experiments, or those whose results are not there yet, and write their rows."""
     folder.mkdir(parents=True, exist_ok=True)
     for experiment in all_experiments().values():
@@ -31,4 +31,4 @@ def main(folder: Path, names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2:])
+    run_campaign(Path(sys.argv[1]), sys.argv[2:])

@@ -18,7 +18,7 @@ def all_experiments() -> dict[str, Experiment]:
     found: dict[str, Experiment] = {}
     for room in (paper, leagues):
         for module in pkgutil.iter_modules(room.__path__):
-            experiment = getattr(importlib.import_module(f"{room.__name__}.{module.name}"), "EXPERIMENT", None)
+            experiment = vars(importlib.import_module(f"{room.__name__}.{module.name}")).get("EXPERIMENT")
             if experiment is not None:
                 found[experiment.name] = experiment
     return dict(sorted(found.items()))

@@ -5,9 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, TypedDict
 
-from headstart.simulation.simulate import Curve, World, simulate
+from headstart.simulation.simulate import Curve, MakePolicy, World, simulate
+
+Setting: TypeAlias = Mapping[str, Any]  # what sets a case apart: numbers and words by name
+
+
+class ResultRow(TypedDict):
+    """A result as a line of JSON; regret at the last round."""
+
+    experiment: str
+    series: str
+    setting: dict[str, Any]
+    rounds: int
+    runs: int
+    mean: float
+    se: float
+    p20: float
+    p80: float
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -15,9 +32,9 @@ class Case:
     """One world, the policies compared in it, and what sets this case apart from the others."""
 
     world: World
-    policies: Mapping[str, Any]  # series name -> policy, as simulate takes them
+    policies: Mapping[str, MakePolicy]  # by the name of the series
     rounds: int
-    setting: Mapping[str, Any] = field(default_factory=dict)
+    setting: Setting = field(default_factory=dict)
     share: float = 1.0  # of the runs asked for: less for what takes seconds a run
     bounds: Mapping[str, Callable[[int], float]] = field(default_factory=dict)  # series -> horizon -> upper bound
 
@@ -51,11 +68,11 @@ class Result:
 
     experiment: str
     series: str
-    setting: Mapping[str, Any]
+    setting: Setting
     curve: Curve
     bound: Callable[[int], float] | None = None  # an upper bound of the regret for a horizon, drawn over the curve
 
-    def as_row(self) -> dict[str, Any]:
+    def as_row(self) -> ResultRow:
         """The line of JSON that `headstart reproduce --json` prints."""
         curve = self.curve
         return {
@@ -72,7 +89,7 @@ class Result:
         }
 
 
-def count_steps(experiment: Experiment, runs: int) -> int:
+def count_experiment_steps(experiment: Experiment, runs: int) -> int:
     """How often `progress` will be called."""
     return sum(case.n_runs(runs) * len(case.policies) for case in experiment.cases())
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from headstart.experiments.paper.yahoo import YahooExperiment
 from headstart.experiments.running.experiment import Experiment, Result
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.typing import LineStyleType
+
 # Okabe and Ito's palette, dark ones first; a line style and a marker say the same as the colour.
 _COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
-_LINES: list[Any] = ["-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1))]
+_LINES: list[LineStyleType] = ["-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1))]
 _MARKERS = ["o", "s", "^", "D", "v", "P", "X"]
 _MOST_COLUMNS = 4
 
@@ -59,7 +63,7 @@ def draw_figure(experiment: Experiment | YahooExperiment, results: Sequence[Resu
         plt.close(figure)
 
 
-def _draw_bound(axes: Any, result: Result, colour: str) -> None:
+def _draw_bound(axes: Axes, result: Result, colour: str) -> None:
     assert result.bound is not None
     rounds = result.curve.rounds
     horizons = [int(t) for t in rounds[:: -max(1, rounds.size // 25)]][::-1]  # the last round included
@@ -77,7 +81,7 @@ def _panels(results: Sequence[Result], panels: Sequence[str]) -> dict[str, list[
     return groups
 
 
-def _draw_panel(axes: Any, results: Sequence[Result], panels: Sequence[str], *, is_alone: bool) -> None:
+def _draw_panel(axes: Axes, results: Sequence[Result], panels: Sequence[str], *, is_alone: bool) -> None:
     for i, result in enumerate(results):
         curve = result.curve
         colour, line = _COLOURS[i % len(_COLOURS)], _LINES[i % len(_LINES)]
@@ -101,5 +105,5 @@ def _draw_panel(axes: Any, results: Sequence[Result], panels: Sequence[str], *, 
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", linewidth=0.4, alpha=0.5)
     axes.tick_params(labelsize=9 if is_alone else 7)
-    place = "upper left" if all(result.bound is None for result in results) else "lower right"
-    axes.legend(fontsize=8 if is_alone else 6, frameon=False, loc=place)
+    has_bounds = any(result.bound is not None for result in results)
+    axes.legend(fontsize=8 if is_alone else 6, frameon=False, loc="lower right" if has_bounds else "upper left")

@@ -1,4 +1,4 @@
-"""The report: every experiment into one folder, JSON lines, figures and a page, finished ones kept."""
+"""The folder of results: every experiment in it, JSON lines, figures and a page, finished ones kept."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ import json
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from headstart.errors import OptionError
 from headstart.experiments.paper.yahoo import YahooExperiment
-from headstart.experiments.running.experiment import Experiment, Result
+from headstart.experiments.running.experiment import Experiment, Result, ResultRow
 from headstart.experiments.running.figures import draw_figure
 
 AnyExperiment = Experiment | YahooExperiment
@@ -29,7 +28,7 @@ nav a { margin-right: 0.8rem; }
 """
 
 
-class Report:
+class ResultsFolder:
     """A folder of results that one may interrupt and take up again.
 
     An experiment is finished when its .jsonl is there; it is written last, and under another name first, so a
@@ -46,7 +45,7 @@ class Report:
             raise OptionError(f"--out {folder} cannot be written")
         self._check_settings({"seed": seed, "runs": runs})
 
-    def _check_settings(self, settings: dict[str, Any]) -> None:
+    def _check_settings(self, settings: dict[str, int | None]) -> None:
         path = self.folder / "settings.json"
         if not path.exists():
             _write(path, json.dumps(settings) + "\n")
@@ -64,7 +63,7 @@ class Report:
         """Whether this experiment's results are there and whole."""
         return bool(self.rows(experiment))
 
-    def rows(self, experiment: AnyExperiment) -> list[dict[str, Any]]:
+    def rows(self, experiment: AnyExperiment) -> list[ResultRow]:
         """This experiment's rows of JSON; empty if it is not finished."""
         path = self.folder / f"{experiment.name}.jsonl"
         if not path.exists():
@@ -96,7 +95,7 @@ def _write(path: Path, text: str) -> None:
     partial.replace(path)
 
 
-def _page(experiments: Sequence[AnyExperiment], report: Report) -> str:
+def _page(experiments: Sequence[AnyExperiment], report: ResultsFolder) -> str:
     links = "".join(f'<a href="#{e.name}">{e.name}</a>' for e in experiments)
     body = "".join(_section(e, report.rows(e)) for e in experiments)
     return (
@@ -108,7 +107,7 @@ def _page(experiments: Sequence[AnyExperiment], report: Report) -> str:
     )
 
 
-def _section(experiment: AnyExperiment, rows: Sequence[dict[str, Any]]) -> str:
+def _section(experiment: AnyExperiment, rows: Sequence[ResultRow]) -> str:
     names = list(dict.fromkeys(name for row in rows for name in row["setting"]))
     columns = [*names, "series", experiment.measure, "s.e.", "20 %", "80 %"]
     head = "".join(f"<th>{html.escape(column)}</th>" for column in columns)

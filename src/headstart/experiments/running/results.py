@@ -6,9 +6,9 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from headstart.experiments.running.catalogue import all_experiments
+from headstart.experiments.running.experiment import ResultRow
 
 _HEAD = """# Results
 
@@ -39,7 +39,7 @@ def results_page(folder: Path) -> str:
     return "\n".join([_HEAD, *_sections(folder)])
 
 
-def read_rows(folder: Path, name: str) -> list[dict[str, Any]]:
+def read_rows(folder: Path, name: str) -> list[ResultRow]:
     """The rows of one experiment; empty if there is no file."""
     path = folder / f"{name}.jsonl"
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from headstart.arrays import Floats, Integers
 from headstart.judgement.compare.policies import COLD, NAIVE
@@ -95,7 +94,7 @@ class Comparison:
             )
         return tuple(sentences)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Plain values, for JSON."""
         return {
             "method": self.acceptance.method,
@@ -136,7 +135,7 @@ def _known(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _plain(difference: Difference) -> dict[str, Any]:
+def _plain(difference: Difference) -> dict[str, object]:
     return {
         "policy": difference.policy,
         "other": difference.other,

@@ -18,7 +18,7 @@ from headstart.simulation.rejection import Life
 REPEATS = 3  # shuffles of each bootstrap log
 
 
-class Tally:
+class LifeTally:
     """What the runs of one policy add up to."""
 
     def __init__(self, n_rows: int, shuffles: int, checkpoints: Integers) -> None:

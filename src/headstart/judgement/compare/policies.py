@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
-from headstart.arrays import Integers
+from headstart.arrays import Floats, Integers
 from headstart.errors import OptionError
 from headstart.estimates.features import FeatureTable
 from headstart.evaluators import DoublyRobust, HistoricalAverage, IPSWeighting, LinearModel, NoLog
 from headstart.logs.log import Log
 from headstart.oracles import UCB, LinUCB, ThompsonBeta, ThompsonNormal
+from headstart.parts.contracts import Evaluator, Oracle
 from headstart.warmstart.warmstart import WarmStart
 
-MakePolicy = Callable[[Log, np.random.Generator], Any]
-"""(the log to start from, a generator) -> a policy: an oracle, a WarmStart, anything that plays and updates."""
+StartPolicy: TypeAlias = Callable[[Log, np.random.Generator], Oracle]  # (the log to start from, rng) -> a policy
+StartEvaluator: TypeAlias = Callable[[Log, np.random.Generator], Evaluator]
 
 COLD, NAIVE = "cold", "naive"
 CONTEXT_FREE = (
@@ -26,7 +27,7 @@ CONTEXT_FREE = (
 CONTEXTUAL = ("linucb cold", "linucb + linear model")
 
 
-def default_policies(log: Log, decide_on: Sequence[str | int] | None = None) -> dict[str, MakePolicy]:
+def default_policies(log: Log, decide_on: Sequence[str | int] | None = None) -> dict[str, StartPolicy]:
     """A handful by name, made for a log of this kind.
 
     cold
@@ -44,13 +45,13 @@ def default_policies(log: Log, decide_on: Sequence[str | int] | None = None) -> 
     spread = float(log.outcomes.std()) or 1.0
     thompson = _thompson(log)
 
-    def ucb(part: Log, rng: np.random.Generator) -> Any:
+    def ucb(part: Log, rng: np.random.Generator) -> Oracle:
         return UCB(part.n_actions, beta=spread)
 
-    def ips(part: Log, rng: np.random.Generator) -> Any:
+    def ips(part: Log, rng: np.random.Generator) -> Evaluator:
         return IPSWeighting(part)
 
-    def robust(part: Log, rng: np.random.Generator) -> Any:
+    def robust(part: Log, rng: np.random.Generator) -> Evaluator:
         return DoublyRobust(part)
 
     free = (*reference_policies(log).values(), _warm(thompson, ips), _warm(thompson, robust))
@@ -63,33 +64,33 @@ def default_policies(log: Log, decide_on: Sequence[str | int] | None = None) -> 
     return policies
 
 
-def reference_policies(log: Log) -> dict[str, MakePolicy]:
+def reference_policies(log: Log) -> dict[str, StartPolicy]:
     """The two that stand beside every comparison: without the log, and with the log taken at its word."""
     thompson = _thompson(log)
     return {COLD: thompson, NAIVE: _warm(thompson, lambda part, rng: HistoricalAverage(part, rng=rng))}
 
 
-def _thompson(log: Log) -> MakePolicy:
+def _thompson(log: Log) -> StartPolicy:
     is_share = bool(log.outcomes.min() >= 0.0 and log.outcomes.max() <= 1.0)
 
-    def make(part: Log, rng: np.random.Generator) -> Any:
+    def make(part: Log, rng: np.random.Generator) -> Oracle:
         return ThompsonBeta(part.n_actions, rng=rng) if is_share else ThompsonNormal(part.n_actions, rng=rng)
 
     return make
 
 
-def _warm(oracle: MakePolicy, evaluator: MakePolicy) -> MakePolicy:
+def _warm(oracle: StartPolicy, evaluator: StartEvaluator) -> StartPolicy:
     return lambda part, rng: WarmStart(oracle(part, rng), evaluator(part, rng), rng=rng)
 
 
-def _linear(log: Log, columns: Integers, *, is_warm: bool) -> MakePolicy:
+def _linear(log: Log, columns: Integers, *, is_warm: bool) -> StartPolicy:
     spread = log.contexts.std(axis=0)
     weights = 1.0 / np.where(spread > 0.0, spread, 1.0)
     scale = float(log.outcomes.std()) or 1.0
     seen = _scaled(log.n_actions, weights[columns])
     whole = _scaled(log.n_actions, weights)
 
-    def make(part: Log, rng: np.random.Generator) -> Any:
+    def make(part: Log, rng: np.random.Generator) -> Oracle:
         oracle = LinUCB(part.n_actions, len(columns), beta=scale, features=seen)
         evaluator = LinearModel(part, features=whole) if is_warm else NoLog()
         return WarmStart(oracle, evaluator, contexts=part.contexts, decide_on=columns.tolist(), rng=rng)
@@ -97,15 +98,15 @@ def _linear(log: Log, columns: Integers, *, is_warm: bool) -> MakePolicy:
     return make
 
 
-def _scaled(n_actions: int, weights: Any) -> FeatureTable:
+def _scaled(n_actions: int, weights: Floats) -> FeatureTable:
     """phi(x, a) = (x scaled, 1), and a parameter vector per action."""
     d = len(weights)
     return FeatureTable(n_actions, d, [list(range(d + 1))], [[*weights, 1.0]], is_disjoint=True)
 
 
 def choose_policies(
-    asked: Mapping[str, MakePolicy] | Sequence[str] | None, log: Log, decide_on: Sequence[str | int] | None
-) -> dict[str, MakePolicy]:
+    asked: Mapping[str, StartPolicy] | Sequence[str] | None, log: Log, decide_on: Sequence[str | int] | None
+) -> dict[str, StartPolicy]:
     """The policies asked for, by name or as functions, with cold and naive first."""
     if isinstance(asked, Mapping):
         return {**reference_policies(log), **asked}

@@ -14,7 +14,7 @@ from headstart.bounds.conditions import RARE_PLAYS, check_horizon, check_sizes
 from headstart.bounds.ucb import enough_plays, weighting_plays
 from headstart.errors import LogError, OptionError
 from headstart.evaluators import IPSWeighting
-from headstart.logs.log import Log
+from headstart.logs.any_log import AnyLog
 
 _MOST_STEPS = 1000
 
@@ -53,7 +53,7 @@ class ValueOfLog:
 
 
 def value_of_log(
-    log: Log,
+    log: AnyLog,
     horizon: int,
     evaluator: Any = None,
     *,
@@ -129,7 +129,7 @@ def _missing_plays(gaps: Floats, horizon: int, sizes: Floats) -> Floats:
 
 
 def _estimates(
-    log: Log, evaluator: Any, gaps: ArrayLike | None, effective_sizes: ArrayLike | None
+    log: AnyLog, evaluator: Any, gaps: ArrayLike | None, effective_sizes: ArrayLike | None
 ) -> tuple[Floats, Floats]:
     if evaluator is None and (gaps is None or effective_sizes is None):
         if not log.has_propensities:

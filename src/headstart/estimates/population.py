@@ -9,13 +9,16 @@ right.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from headstart.arrays import Bools, Floats
 from headstart.errors import ContextError
+from headstart.logs.encoding import Encoding
+from headstart.logs.frames import named_columns
 from headstart.logs.log import Log
 
 RIDGE = 1e-4  # of standardised columns: the balance given up where no weights reach it
@@ -23,28 +26,25 @@ _MAX_STEPS = 200
 _TOLERANCE = 1e-10
 
 
-def as_population(population: Any, log: Log) -> Floats:
+@runtime_checkable
+class HasContexts(Protocol):
+    """A log, or anything else whose rows are users."""
+
+    @property
+    def contexts(self) -> Floats: ...
+
+    @property
+    def context_names(self) -> tuple[str, ...]: ...
+
+
+def as_population(population: object, log: Log) -> Floats:
     """Contexts of the users to come as a matrix in the log's columns, (m, d).
 
     A matrix with the log's encoded columns, a mapping or data frame with the log's own columns by name (others are
-    ignored), or a Log (or anything with `contexts`) of the same columns.
+    ignored), or a Log (or anything with contexts) of the same columns.
     """
-    d = log.n_features
-    if isinstance(population, Mapping) or hasattr(population, "columns"):
-        matrix = _encode_named(population, log)
-    else:
-        given = getattr(population, "contexts", population)
-        names = getattr(population, "context_names", log.context_names)
-        if tuple(names) != tuple(log.context_names):
-            raise ContextError(f"population must have the log's columns {list(log.context_names)}, got {list(names)}")
-        try:
-            matrix = np.asarray(given, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise ContextError(
-                f"population must be a matrix of {d} numbers a row, a data frame or a Log, got {type(given).__name__}"
-            ) from None
-        if matrix.ndim == 1 and d == 1:
-            matrix = matrix.reshape(-1, 1)
+    d, named = log.n_features, named_columns(population)
+    matrix = _as_matrix(population, log) if named is None else _encode_named(dict(named), log)
     if matrix.ndim != 2 or matrix.shape[1] != d:
         raise ContextError(f"population must have the log's {d} context columns, got shape {matrix.shape}")
     if len(matrix) == 0:
@@ -57,12 +57,32 @@ def as_population(population: Any, log: Log) -> Floats:
     return matrix
 
 
-def _encode_named(population: Any, log: Log) -> Floats:
-    encoding = log.encoding
-    given = [str(name) for name in getattr(population, "columns", population)]
+def _as_matrix(population: object, log: Log) -> Floats:
+    given = population
+    if isinstance(population, HasContexts):
+        given, names = population.contexts, tuple(population.context_names)
+        if names != tuple(log.context_names):
+            raise ContextError(f"population must have the log's columns {list(log.context_names)}, got {list(names)}")
+    try:
+        matrix = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ContextError(
+            f"population must be a matrix of {log.n_features} numbers a row, a data frame or a Log, got "
+            f"{type(given).__name__}"
+        ) from None
+    return matrix.reshape(-1, 1) if matrix.ndim == 1 and log.n_features == 1 else matrix
+
+
+def check_columns(given: Collection[str], encoding: Encoding) -> None:
+    """An error that names the first of the log's columns which is missing."""
     missing = [name for name in encoding.columns if name not in given]
     if missing:
         raise ContextError(f"population lacks the context column {missing[0]!r}; it has: {', '.join(given)}")
+
+
+def _encode_named(population: Mapping[str, ArrayLike], log: Log) -> Floats:
+    encoding = log.encoding
+    check_columns(population.keys(), encoding)
     parts: list[Floats] = []
     for column in encoding.columns:
         values = np.asarray(population[column])
@@ -82,7 +102,11 @@ def _encode_named(population: Any, log: Log) -> Floats:
                 f"never shows: it cannot answer for such users; known: {known}"
             )
         parts.append(is_known.astype(np.float64))
-    return np.hstack(parts) if parts else np.empty((len(np.asarray(population[given[0]])), 0))
+    return np.hstack(parts) if parts else np.empty((_count_rows(population), 0))
+
+
+def _count_rows(columns: Mapping[str, ArrayLike]) -> int:
+    return max((len(np.asarray(column)) for column in columns.values()), default=0)
 
 
 def balancing_weights(contexts: Floats, target: Floats, ridge: float, base: Floats | None = None) -> Floats:
@@ -141,7 +165,7 @@ def standardise(contexts: Floats, *others: Floats) -> tuple[Floats, ...]:
     return tuple((matrix[:, moving] - centre[moving]) / spread[moving] for matrix in (contexts, *others))
 
 
-def population_weights(log: Log, population: Any, ridge: float = RIDGE) -> Floats:
+def population_weights(log: Log, population: object, ridge: float = RIDGE) -> Floats:
     """A weight per row of the log, with mean 1, that makes its contexts' means the population's, (n,).
 
     How far the weights are from equal says how different the two are: (sum w)^2 / sum w^2 rows of the population

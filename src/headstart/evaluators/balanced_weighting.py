@@ -7,8 +7,6 @@ has no kernel to choose.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from headstart.checks import check_number
@@ -38,7 +36,7 @@ class BalancedWeighting(BudgetEvaluator):
         weights balance towards their means.
     """
 
-    def __init__(self, log: Log, ridge: float = RIDGE, *, population: Any = None) -> None:
+    def __init__(self, log: Log, ridge: float = RIDGE, *, population: object = None) -> None:
         penalty = check_number("ridge", ridge, low=1e-12)
         users = None if population is None else as_population(population, log)
         self._standard = standardise(log.contexts, *([] if users is None else [users]))

@@ -186,10 +186,3 @@ def check_has_propensities(log: Any, who: str) -> None:
             f"{who} needs propensities and the log has none: give {way}, "
             "or estimate them with hs.estimate_propensities(log)"
         )
-
-
-def check_propensities(log: Log, who: str) -> Floats:
-    """The log's propensities, or an error that names the way out."""
-    check_has_propensities(log, who)
-    assert log.propensities is not None
-    return log.propensities

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from headstart.arrays import Floats
 from headstart.errors import OptionError
 from headstart.estimates.doubly_robust import robust_means, robust_table_means
 from headstart.estimates.population import as_population
+from headstart.estimates.regression import Regressor
 from headstart.estimates.summary import Summary
 from headstart.evaluators.compiled import BudgetEvaluator, check_has_propensities
+from headstart.logs.any_log import AnyLog
 from headstart.logs.log import Log
 from headstart.randomness import RNG
 
@@ -43,7 +43,13 @@ class DoublyRobust(BudgetEvaluator):
     """
 
     def __init__(
-        self, log: Any, estimator: Any = None, *, population: Any = None, n_folds: int = 5, rng: RNG = 0
+        self,
+        log: AnyLog,
+        estimator: Regressor | None = None,
+        *,
+        population: object = None,
+        n_folds: int = 5,
+        rng: RNG = 0,
     ) -> None:
         if n_folds < 2:
             raise OptionError(f"n_folds must be at least 2, got {n_folds}")
@@ -59,7 +65,7 @@ class DoublyRobust(BudgetEvaluator):
             self._estimate = robust_means(sample) if is_whole else robust_table_means(log, sample)
         super().__init__(log, self._estimate.summary.means, self._worth(log), self._estimate.scatters)
 
-    def _worth(self, log: Any) -> Floats:
+    def _worth(self, log: AnyLog) -> Floats:
         counts = log.action_sums().n
         scatters, errors = self._estimate.scatters, np.nan_to_num(self._estimate.errors, nan=np.inf)
         with np.errstate(divide="ignore", invalid="ignore"):

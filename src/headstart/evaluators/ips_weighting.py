@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 from headstart.errors import OptionError
 from headstart.estimates.population import population_weights
 from headstart.estimates.summary import Summary
 from headstart.estimates.weighted import WeightedMeans, weigh_rows, weigh_sums
 from headstart.evaluators.compiled import BudgetEvaluator, check_has_propensities
+from headstart.logs.any_log import AnyLog
 from headstart.logs.log import Log
 
 
@@ -26,7 +26,7 @@ class IPSWeighting(BudgetEvaluator):
 
     _lazy = ("contexts", "outcome_range", "_weighed")
 
-    def __init__(self, log: Any, *, population: Any = None) -> None:
+    def __init__(self, log: AnyLog, *, population: object = None) -> None:
         check_has_propensities(log, "IPSWeighting")
         if isinstance(log, Log):
             assert log.propensities is not None

@@ -12,6 +12,7 @@ from headstart.arrays import Floats, Integers
 from headstart.checks import check_action, check_context
 from headstart.errors import MissingExtraError, OptionError
 from headstart.estimates.population import as_population
+from headstart.estimates.regression import Regressor
 from headstart.estimates.standard_errors import correct_means
 from headstart.estimates.summary import Summary
 from headstart.evaluators.compiled import CompiledEvaluator
@@ -44,7 +45,7 @@ def _is_exhausted(state: Any) -> Any:
     return True
 
 
-def _line_of(model: Any, contexts: Floats) -> tuple[Floats, float] | None:
+def _line_of(model: Regressor, contexts: Floats) -> tuple[Floats, float] | None:
     """Slopes and intercept, if they are the prediction (a Poisson regression has them too, behind a log)."""
     slopes, intercept = np.ravel(getattr(model, "coef_", ())), np.ravel(getattr(model, "intercept_", ()))
     if slopes.size != contexts.shape[1] or intercept.size != 1:
@@ -58,10 +59,11 @@ def _line_of(model: Any, contexts: Floats) -> tuple[Floats, float] | None:
 _FEW_ROWS = 5000
 
 
-def _fit(estimator: Any, contexts: Floats, outcomes: Floats) -> Any:
+def _fit(estimator: Regressor, contexts: Floats, outcomes: Floats) -> Regressor:
     from sklearn.base import clone
 
-    return clone(estimator).fit(contexts, outcomes)
+    fresh: Regressor = clone(estimator)
+    return fresh.fit(contexts, outcomes)
 
 
 def _least_squares(contexts: Floats, outcomes: Floats) -> tuple[Floats, float]:
@@ -71,7 +73,7 @@ def _least_squares(contexts: Floats, outcomes: Floats) -> tuple[Floats, float]:
     return slopes, float(level - slopes @ centre)
 
 
-def _predictions(models: list[Any], contexts: Floats) -> dict[bytes, Floats]:
+def _predictions(models: list[Regressor | None], contexts: Floats) -> dict[bytes, Floats]:
     """Every model's prediction for these contexts, (K,) by the context's bytes; NaN without a model."""
     columns = [np.full(len(contexts), np.nan) if m is None else np.ravel(m.predict(contexts)) for m in models]
     return {row.tobytes(): values for row, values in zip(contexts, np.column_stack(columns), strict=True)}
@@ -88,11 +90,11 @@ class OutcomeModel(CompiledEvaluator):
 
     needs_context = True
 
-    def __init__(self, log: Log, estimator: Any = None, *, population: Any = None) -> None:
+    def __init__(self, log: Log, estimator: Regressor | None = None, *, population: object = None) -> None:
         self._rows, self._users = log, None if population is None else as_population(population, log)
         self._is_least_squares = estimator is None
         counts = np.bincount(log.actions, minlength=log.n_actions)
-        self.models: list[Any] = [None] * log.n_actions
+        self.models: list[Regressor | None] = [None] * log.n_actions
         slopes, intercepts = np.zeros((log.n_actions, log.n_features)), np.zeros(log.n_actions)
         is_linear = True
         for a in np.flatnonzero(counts):
@@ -101,8 +103,8 @@ class OutcomeModel(CompiledEvaluator):
             if estimator is None or log.n_features == 0:
                 slopes[a], intercepts[a] = _least_squares(contexts, outcomes)
                 continue
-            self.models[a] = _fit(estimator, contexts, outcomes)
-            line = _line_of(self.models[a], contexts)
+            model = self.models[a] = _fit(estimator, contexts, outcomes)
+            line = _line_of(model, contexts)
             if line is None:
                 is_linear = False
             else:
@@ -174,4 +176,8 @@ class OutcomeModel(CompiledEvaluator):
             return None
         self._state.budgets[index] -= 1
         known = self._predicted.get(seen.tobytes())
-        return float(self.models[index].predict(seen.reshape(1, -1))[0] if known is None else known[index])
+        if known is not None:
+            return float(known[index])
+        model = self.models[index]
+        assert model is not None  # it has rows left, so it had some to learn from
+        return float(model.predict(seen.reshape(1, -1))[0])

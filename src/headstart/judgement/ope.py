@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,12 +21,12 @@ from headstart.estimates.cross_fit import check_folds, deal_folds
 from headstart.estimates.doubly_robust import robust_terms
 from headstart.estimates.regression import Regressor, predict_from, predict_others
 from headstart.estimates.weighted import kish_size, weigh_ratio
-from headstart.evaluators.compiled import check_propensities
+from headstart.evaluators.compiled import check_has_propensities
 from headstart.logs.log import Log
 from headstart.randomness import RNG, as_generator
 from headstart.simulation.rejection import is_even
 
-Policy = Callable[[Floats], Any] | ArrayLike
+Policy = Callable[[Floats], ArrayLike] | ArrayLike
 """A function context -> chances (K,) or an action; or chances of every row, (n, K); or an action per row, (n,)."""
 
 _N_GROUPS = 30  # of rows, each left out in turn, for the direct method's error
@@ -62,15 +61,13 @@ def estimate_values(
         Draws the resamples.
     """
     chances = as_chances(policy, log)
-    settings: dict[str, Any] = {"level": level, "bootstrap": bootstrap, "rng": rng}
-    estimates = {}
-    if is_even(log):
-        estimates["replay"] = replay(log, chances, **settings)
-    estimates["ips"] = ips(log, chances, **settings)
-    estimates["snips"] = snips(log, chances, **settings)
-    estimates["direct"] = direct_method(log, chances, level=level)
-    estimates["doubly robust"] = doubly_robust(log, chances, **settings)
-    return estimates
+
+    def ask(method: Callable[..., Estimate]) -> Estimate:
+        return method(log, chances, level=level, bootstrap=bootstrap, rng=rng)
+
+    found = [ask(method) for method in ([replay] if is_even(log) else []) + [ips, snips]]
+    found += [direct_method(log, chances, level=level), ask(doubly_robust)]
+    return {estimate.method: estimate for estimate in found}
 
 
 def replay(log: Log, policy: Policy, *, level: float = 0.95, bootstrap: int = 0, rng: RNG = 0) -> Estimate:
@@ -120,7 +117,7 @@ def doubly_robust(
     if estimator is not None:
         check_folds(n_folds, len(log))
     predicted, _ = predict_others(log, estimator, n_folds, rng)
-    propensities = check_propensities(log, "doubly_robust")
+    propensities = _propensities(log, "doubly_robust")
     terms = (chances * robust_terms(log.actions, log.outcomes, 1.0 / propensities, predicted)).sum(axis=1)
     return _ratio("doubly robust", terms, np.ones(len(log)), weights, level, bootstrap, rng)
 
@@ -154,9 +151,8 @@ def direct_method(
 def as_chances(policy: Policy, log: Log) -> Floats:
     """The policy's chance of every action in every row, (n, K)."""
     shape = (len(log), log.n_actions)
-    given: Any = [policy(row) for row in log.contexts] if callable(policy) else policy
     try:
-        array = np.asarray(given)
+        array = np.asarray([policy(row) for row in log.contexts] if callable(policy) else policy)
     except ValueError:
         array = np.empty(0, dtype=object)
     if array.shape == shape[:1] and array.dtype.kind in "iu":
@@ -184,8 +180,14 @@ def _taken(chances: Floats, log: Log) -> Floats:
     return chances[np.arange(len(log)), log.actions]
 
 
+def _propensities(log: Log, who: str) -> Floats:
+    check_has_propensities(log, who)
+    assert log.propensities is not None
+    return log.propensities
+
+
 def _weights(log: Log, policy: Policy, who: str) -> Floats:
-    chances, propensities = as_chances(policy, log), check_propensities(log, who)
+    chances, propensities = as_chances(policy, log), _propensities(log, who)
     matrix = log.propensity_matrix
     if matrix is not None and ((matrix == 0.0) & (chances > 0.0)).any():
         row, action = (int(i) for i in np.argwhere((matrix == 0.0) & (chances > 0.0))[0])

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from headstart.arrays import Floats, Integers
 from headstart.checks import check_context
 from headstart.errors import ContextError, LogError, OptionError
+from headstart.logs.frames import named_columns
 
 
 @dataclass(frozen=True)
@@ -117,10 +118,10 @@ def encode_columns(contexts: Any, context_names: Sequence[str] | None, n_rows: i
     """The encoding that a log's contexts call for, and the encoded matrix (n, d)."""
     if contexts is None:
         return Encoding.of_numbers(()), np.empty((n_rows, 0))
-    if isinstance(contexts, Mapping) or hasattr(contexts, "columns"):  # a mapping, a pandas or polars frame
-        given = list(getattr(contexts, "columns", contexts))
-        _check_differ([str(name) for name in given])
-        columns = {str(name): contexts[name] for name in given}
+    named = named_columns(contexts)
+    if named is not None:
+        _check_differ([name for name, _ in named])
+        columns = dict(named)
     else:
         matrix = np.asarray(contexts)
         if matrix.ndim == 1:

@@ -17,7 +17,7 @@ from headstart import kernels
 from headstart.errors import ContextError, LogError, OptionError
 from headstart.estimates.propensity import LogisticPropensity, OverlapWarning
 from headstart.estimates.propensity.logistic import fit_logistic
-from headstart.estimates.propensity.rows import rows_of, summarise
+from headstart.estimates.propensity.rows import rows_of, survey_rows
 from headstart.kernels.cholesky import factor_cholesky, solve_cholesky
 from headstart.kernels.logistic import BLOCK, add_softmax_curvature, add_softmax_rows
 from headstart.logs.tables import scan_log
@@ -182,11 +182,11 @@ def test_columns_that_are_copies_of_each_other_have_a_fit():
 def test_the_summary_is_that_of_all_rows_and_the_sample_is_evenly_spaced():
     log = softmax_log(10_500, 2, 3, seed=13, offset=5.0)
     for source in (log, Table(log)):
-        summary = summarise(rows_of(source), 3, lambda d: 1_000)
-        np.testing.assert_allclose(summary.centre, log.contexts.mean(axis=0), rtol=1e-13)
-        np.testing.assert_allclose(summary.spread, log.contexts.std(axis=0), rtol=1e-12)
-        np.testing.assert_array_equal(summary.shares, np.bincount(log.actions))
-        np.testing.assert_array_equal(summary.sample.contexts, log.contexts[::8])
+        survey = survey_rows(rows_of(source), 3, lambda d: 1_000)
+        np.testing.assert_allclose(survey.centre, log.contexts.mean(axis=0), rtol=1e-13)
+        np.testing.assert_allclose(survey.spread, log.contexts.std(axis=0), rtol=1e-12)
+        np.testing.assert_array_equal(survey.shares, np.bincount(log.actions))
+        np.testing.assert_array_equal(survey.sample.contexts, log.contexts[::8])
 
 
 # --- kernels

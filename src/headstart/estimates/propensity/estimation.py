@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, TypeVar
+from typing import Protocol
 
 import numpy as np
 
 from headstart.arrays import Bools, Floats, Integers
 from headstart.checks import check_number, check_whole
 from headstart.errors import OptionError
+from headstart.estimates.cross_fit import check_folds, cross_fit, deal_folds
 from headstart.estimates.propensity.logistic import Fit, LogisticPropensity, fit_logistic
 from headstart.estimates.propensity.overlap import warn_of_poor_overlap
 from headstart.estimates.propensity.rows import rows_of, without_targets
+from headstart.logs.any_log import SameLog
 from headstart.logs.log import Log
+from headstart.logs.tables.table import LogTable
 from headstart.randomness import RNG, as_generator
 
-AnyLog = TypeVar("AnyLog")  # a Log or a table: what goes in comes out
 RIDGE = 1.0  # scikit-learn's C = 1
+
+
+class Classifier(Protocol):
+    """What is asked of a scikit-learn classifier; it is cloned before it learns."""
+
+    @property
+    def classes_(self) -> Integers: ...
+
+    def fit(self, X: Floats, y: Integers) -> Classifier: ...
+
+    def predict_proba(self, X: Floats) -> Floats: ...
 
 
 class TrimmingWarning(UserWarning):
@@ -25,15 +38,15 @@ class TrimmingWarning(UserWarning):
 
 
 def estimate_propensities(
-    log: AnyLog,
-    classifier: Any = None,
+    log: SameLog,
+    classifier: Classifier | None = None,
     *,
     n_folds: int = 5,
     trim: float = 0.0,
     rng: RNG = 0,
     sample_rows: int = 200_000,
     warn_share: float = 0.05,
-) -> AnyLog:
+) -> SameLog:
     """The log with P(A = a | x_i) estimated for every row and action, each row by models that never saw it.
 
     Parameters
@@ -73,42 +86,14 @@ def estimate_propensities(
                 "a classifier and trim need rows: estimate_propensities(table.sample(n_rows), ...); a table's own "
                 "propensities are a logistic regression's"
             )
-        table: AnyLog = _stream(log, n_sampled, warn_share, rng)
-        return table
-    if not 2 <= n_folds <= len(log):
-        raise OptionError(f"n_folds must be in 2..{len(log)} (the rows of the log), got {n_folds}")
-    shares = np.bincount(log.actions, minlength=log.n_actions) / len(log)
-    if log.n_features == 0:
-        matrix = np.tile(shares, (len(log), 1))
-    else:
-        generator = as_generator(rng)
-        folds = generator.permutation(np.arange(len(log)) % n_folds)
-        if classifier is None:
-            matrix = _cross_fit(log, folds, n_folds)
-        else:
-            matrix = _cross_classify(log, classifier, folds, n_folds, n_sampled, generator)
+        return _stream(log, n_sampled, warn_share, rng)
+    matrix = _cross_fit(log, classifier, check_folds(n_folds, len(log)), n_sampled, as_generator(rng))
     warn_of_poor_overlap(matrix, log.action_names, warn_share)
-    taken = matrix[np.arange(len(log)), log.actions]
-    lost = taken <= 0.0
-    if lost.any():
-        _raise_taken(matrix, log.actions, lost, shares[log.actions])
-        warnings.warn(
-            f"{int(lost.sum())} of {len(log)} propensities were estimated as 0 and became the action's share",
-            TrimmingWarning,
-            stacklevel=2,
-        )
-    small = matrix[np.arange(len(log)), log.actions] < trim
-    if small.any():
-        _raise_taken(matrix, log.actions, small, np.full(len(log), trim))
-        warnings.warn(
-            f"{int(small.sum())} of {len(log)} propensities were below {trim:g} and were raised to it",
-            TrimmingWarning,
-            stacklevel=2,
-        )
-    return log.with_propensities(matrix)  # type: ignore[return-value]
+    _raise_small(matrix, log, trim)
+    return log.with_propensities(matrix)  # type: ignore[return-value]  # a Log is no LogTable, which mypy does not know
 
 
-def _stream(table: Any, n_sampled: int, warn_share: float, rng: RNG) -> Any:
+def _stream(table: LogTable, n_sampled: int, warn_share: float, rng: RNG) -> LogTable:
     """The table with the propensities of one regression that went through it."""
     model = LogisticPropensity(table, RIDGE, uses_vectors=False)
     if warn_share < 1.0:
@@ -117,42 +102,66 @@ def _stream(table: Any, n_sampled: int, warn_share: float, rng: RNG) -> Any:
     return table.with_propensities_from(model)
 
 
-def _cross_fit(log: Log, folds: Integers, n_folds: int) -> Floats:
-    """Every row's chances from the regression fitted to the other folds."""
-    matrix = np.empty((len(log), log.n_actions))
-    fit: Fit | None = None  # the next fold's rows are nearly the same: it begins where this one ended
-    for fold in range(n_folds):
-        inside = folds == fold
-        rows = without_targets(rows_of(log, (~inside).astype(np.float64)))
-        fit = fit_logistic(rows, log.n_actions, RIDGE, start=fit)
-        matrix[inside] = fit.predict(log.contexts[inside])
-    return matrix
-
-
-def _cross_classify(
-    log: Log,
-    classifier: Any,
-    folds: Integers,
-    n_folds: int,
-    sample_rows: int,
-    generator: np.random.Generator,
+def _cross_fit(
+    log: Log, classifier: Classifier | None, n_folds: int, sample_rows: int, generator: np.random.Generator
 ) -> Floats:
-    """Every row's chances from a classifier fitted to the other folds, or to a sample of them."""
-    from sklearn.base import clone
+    """Every row's chances by the other folds, (n, K)."""
+    if log.n_features == 0:
+        return np.tile(np.bincount(log.actions, minlength=log.n_actions) / len(log), (len(log), 1))
+    folds = deal_folds(len(log), n_folds, generator)
+    if classifier is None:
+        return cross_fit(folds, log.n_actions, _Regressing(log))
+    return cross_fit(folds, log.n_actions, _Classifying(log, classifier, sample_rows, generator))
 
-    matrix = np.zeros((len(log), log.n_actions))
-    for fold in range(n_folds):
-        inside = folds == fold
-        outside = np.flatnonzero(~inside)
-        if outside.size > sample_rows:
-            outside = np.sort(generator.choice(outside, sample_rows, replace=False))
-        actions = log.actions[outside]
+
+class _Regressing:
+    """Chances from the regression fitted to the other folds; the next fold's fit begins where this one ended."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._fit: Fit | None = None
+
+    def __call__(self, inside: Bools, outside: Bools) -> Floats:
+        rows = without_targets(rows_of(self._log, outside.astype(np.float64)))
+        self._fit = fit_logistic(rows, self._log.n_actions, RIDGE, start=self._fit)
+        return self._fit.predict(self._log.contexts[inside])
+
+
+class _Classifying:
+    """Chances from a classifier fitted to the other folds, or to a sample of them."""
+
+    def __init__(self, log: Log, classifier: Classifier, sample_rows: int, generator: np.random.Generator) -> None:
+        self._log, self._classifier = log, classifier
+        self._sample_rows, self._generator = sample_rows, generator
+
+    def __call__(self, inside: Bools, outside: Bools) -> Floats:
+        from sklearn.base import clone
+
+        log, rows = self._log, np.flatnonzero(outside)
+        if rows.size > self._sample_rows:
+            rows = np.sort(self._generator.choice(rows, self._sample_rows, replace=False))
+        chances, actions = np.zeros((int(inside.sum()), log.n_actions)), log.actions[rows]
         if (actions == actions[0]).all():
-            matrix[inside, actions[0]] = 1.0
-            continue
-        fitted = clone(classifier).fit(log.contexts[outside], actions)
-        matrix[np.ix_(inside, fitted.classes_)] = fitted.predict_proba(log.contexts[inside])
-    return matrix
+            chances[:, actions[0]] = 1.0
+            return chances
+        fitted: Classifier = clone(self._classifier).fit(log.contexts[rows], actions)
+        chances[:, fitted.classes_] = fitted.predict_proba(log.contexts[inside])
+        return chances
+
+
+def _raise_small(matrix: Floats, log: Log, trim: float) -> None:
+    """Raise chances of the action taken that are 0 to its share, and those below `trim` to it; both out loud."""
+    shares = np.bincount(log.actions, minlength=log.n_actions) / len(log)
+    floors = (
+        (0.0, shares[log.actions], "were estimated as 0 and became the action's share"),
+        (trim, np.full(len(log), trim), f"were below {trim:g} and were raised to it"),
+    )
+    for least, values, words in floors:
+        taken = matrix[np.arange(len(log)), log.actions]
+        small = taken < least if least else taken <= 0.0
+        if small.any():
+            _raise_taken(matrix, log.actions, small, values)
+            warnings.warn(f"{int(small.sum())} of {len(log)} propensities {words}", TrimmingWarning, stacklevel=3)
 
 
 def _raise_taken(matrix: Floats, actions: Integers, rows: Bools, values: Floats) -> None:

@@ -13,9 +13,19 @@ from headstart import kernels
 from headstart.arrays import Bools, Floats
 from headstart.checks import check_context, check_number
 from headstart.errors import ContextError, LogError
-from headstart.estimates.propensity import newton, passes
-from headstart.estimates.propensity.rows import Rows, Summary, keep_actions, rows_of, summarise, without_targets
+from headstart.estimates.propensity.newton import minimise_by_newton
+from headstart.estimates.propensity.passes import count_jobs, minimise_by_passes
+from headstart.estimates.propensity.rows import (
+    HasBatches,
+    Rows,
+    Survey,
+    keep_actions,
+    rows_of,
+    survey_rows,
+    without_targets,
+)
 from headstart.kernels import fill_propensities, implements
+from headstart.logs.log import Log
 
 _NEWTON_LIMIT = 250  # parameters; beyond, the Hessian of a sample costs more than the passes it saves
 _TINY = 30  # parameters: a Hessian of so few costs less than the passes it saves, always
@@ -64,29 +74,29 @@ def fit_logistic(
     n_jobs
         Threads, by default one a core; the result does not depend on it.
     """
-    summary = summarise(rows, n_actions, lambda d: max(_FEW_ROWS, _ROWS_PER_PARAMETER * n_actions * (d + 1)))
-    present = summary.shares > 0
-    slopes = np.zeros((n_actions, summary.centre.size))
+    survey = survey_rows(rows, n_actions, lambda d: max(_FEW_ROWS, _ROWS_PER_PARAMETER * n_actions * (d + 1)))
+    present = survey.shares > 0
+    slopes = np.zeros((n_actions, survey.centre.size))
     with np.errstate(divide="ignore"):
-        intercepts = np.log(summary.shares / summary.shares.sum())
-    if summary.centre.size == 0 or present.sum() == 1:
+        intercepts = np.log(survey.shares / survey.shares.sum())
+    if survey.centre.size == 0 or present.sum() == 1:
         return Fit(slopes, intercepts)
-    penalty = ridge * (2.0 if present.sum() == 2 else 1.0) / summary.weight
-    theta, factor, is_done = _begin(summary, present, penalty, intercepts[present], start)
+    penalty = ridge * (2.0 if present.sum() == 2 else 1.0) / survey.weight
+    theta, factor, is_done = _begin(survey, present, penalty, intercepts[present], start)
     if not is_done:
-        narrowed, jobs = keep_actions(rows, present), passes.count_jobs(n_jobs)
-        theta = passes.minimise(narrowed, summary, penalty, theta, factor, _TOLERANCE, jobs)
-    slopes[present] = theta[:, :-1] / summary.spread
-    intercepts[present] = theta[:, -1] - slopes[present] @ summary.centre
+        narrowed, jobs = keep_actions(rows, present), count_jobs(n_jobs)
+        theta = minimise_by_passes(narrowed, survey, penalty, theta, factor, _TOLERANCE, jobs)
+    slopes[present] = theta[:, :-1] / survey.spread
+    intercepts[present] = theta[:, -1] - slopes[present] @ survey.centre
     return Fit(slopes, intercepts, theta, factor)
 
 
 def _begin(
-    summary: Summary, present: Bools, penalty: float, intercepts: Floats, start: Fit | None
+    survey: Survey, present: Bools, penalty: float, intercepts: Floats, start: Fit | None
 ) -> tuple[Floats, Floats | None, bool]:
     """Where L-BFGS begins, the Hessian's factor it begins with, and whether this is the minimum already."""
-    block, is_all = summary.sample, summary.sample.actions.size == summary.n_rows
-    theta = np.zeros((intercepts.size, summary.centre.size + 1))
+    block, is_all = survey.sample, survey.sample.actions.size == survey.n_rows
+    theta = np.zeros((intercepts.size, survey.centre.size + 1))
     theta[:, -1] = intercepts - intercepts.mean()
     if theta.size > _NEWTON_LIMIT:
         return theta, None, False
@@ -95,13 +105,13 @@ def _begin(
         if not is_all or theta.size > _TINY:  # a few passes cost less than one new Hessian
             return theta, start.factor, False
     contexts = np.ones((block.actions.size, theta.shape[1]))
-    contexts[:, :-1] = (block.contexts - summary.centre) / summary.spread
+    contexts[:, :-1] = (block.contexts - survey.centre) / survey.spread
     labels = block.labels(present.size)[:, present]
     if not is_all:  # the sample may miss a rare action, whose intercept would then run away
-        labels = (1.0 - _SMOOTHING) * labels + _SMOOTHING * summary.shares[present] / summary.weight
+        labels = (1.0 - _SMOOTHING) * labels + _SMOOTHING * survey.shares[present] / survey.weight
     weights = block.weights if block.weights.size else np.ones(len(contexts))
     accuracy = _TOLERANCE if is_all else _ROUGH_TOLERANCE
-    theta, factor = newton.minimise(contexts, labels, weights / weights.sum(), penalty, theta, accuracy)
+    theta, factor = minimise_by_newton(contexts, labels, weights / weights.sum(), penalty, theta, accuracy)
     return theta, factor, is_all
 
 
@@ -149,7 +159,7 @@ class LogisticPropensity:
     """
 
     def __init__(
-        self, log: Any, ridge: float = 1e-3, *, uses_vectors: bool = True, n_jobs: int | None = None
+        self, log: Log | HasBatches, ridge: float = 1e-3, *, uses_vectors: bool = True, n_jobs: int | None = None
     ) -> None:
         penalty = check_number("ridge", ridge, low=1e-9)
         rows = rows_of(log) if uses_vectors else without_targets(rows_of(log))

@@ -14,7 +14,7 @@ _MOST_STEPS = 100
 _MOST_HALVINGS = 40
 
 
-def minimise(
+def minimise_by_newton(
     contexts: Floats, labels: Floats, weights: Floats, ridge: float, theta: Floats, tolerance: float
 ) -> tuple[Floats, Floats]:
     """The minimum of mean loss + ridge / 2 |slopes|^2, and the Cholesky factor of the Hessian there, (p, p).
@@ -54,7 +54,7 @@ def minimise(
     loss, gradient, curvature = evaluate(theta)
     for _ in range(_MOST_STEPS):
         factor = _factor(curvature[where].reshape(theta.size, theta.size) + fixed)
-        step = solve(factor, gradient.reshape(-1)).reshape(theta.shape)
+        step = solve_factored(factor, gradient.reshape(-1)).reshape(theta.shape)
         gain = float((gradient * step).sum())
         if gain <= 2.0 * tolerance:
             return theta - step, factor
@@ -69,7 +69,7 @@ def minimise(
     return theta, factor
 
 
-def solve(factor: Floats, vector: Floats) -> Floats:
+def solve_factored(factor: Floats, vector: Floats) -> Floats:
     """The solution of H x = vector, from H's Cholesky factor."""
     solution = vector.copy()
     kernels.compiled(solve_cholesky)(factor, solution)

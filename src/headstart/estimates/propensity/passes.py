@@ -11,8 +11,8 @@ import numpy as np
 
 from headstart import kernels
 from headstart.arrays import Floats
-from headstart.estimates.propensity import newton
-from headstart.estimates.propensity.rows import Block, Rows, Summary
+from headstart.estimates.propensity.newton import solve_factored
+from headstart.estimates.propensity.rows import LabelledRows, Rows, Survey
 from headstart.kernels.logistic import add_softmax_rows
 
 _PIECE = 16_384  # rows whose gradient one thread adds up; the sum over pieces has a fixed order
@@ -22,15 +22,15 @@ _MOST_PASSES = 500
 Evaluate = Callable[[Floats], tuple[float, Floats]]  # (K, d + 1) -> loss, gradient (K, d + 1)
 
 
-def minimise(
-    rows: Rows, summary: Summary, ridge: float, theta: Floats, factor: Floats | None, tolerance: float, n_jobs: int
+def minimise_by_passes(
+    rows: Rows, survey: Survey, ridge: float, theta: Floats, factor: Floats | None, tolerance: float, n_jobs: int
 ) -> Floats:
     """The minimum of mean loss + ridge / 2 |slopes|^2 over all rows, in standardised columns, (K, d + 1).
 
     `factor`, (p, p), is that of a guess of the Hessian: a sample's makes the whole fit a matter of a few passes.
     """
     with ThreadPoolExecutor(n_jobs) as pool:
-        return _lbfgs(_objective(rows, summary, ridge, pool), theta, factor, tolerance)
+        return _lbfgs(_objective(rows, survey, ridge, pool), theta, factor, tolerance)
 
 
 def count_jobs(n_jobs: int | None) -> int:
@@ -38,17 +38,17 @@ def count_jobs(n_jobs: int | None) -> int:
     return n_jobs or os.cpu_count() or 1
 
 
-def _objective(rows: Rows, summary: Summary, ridge: float, pool: ThreadPoolExecutor) -> Evaluate:
-    scale = 1.0 / summary.spread
+def _objective(rows: Rows, survey: Survey, ridge: float, pool: ThreadPoolExecutor) -> Evaluate:
+    scale = 1.0 / survey.spread
     add = kernels.compiled(add_softmax_rows)
 
-    def add_block(block: Block, theta: Floats) -> tuple[float, Floats]:
+    def add_block(block: LabelledRows, theta: Floats) -> tuple[float, Floats]:
         starts = range(0, block.actions.size, _PIECE)
         gradients = np.zeros((len(starts), *theta.shape))
 
         def add_piece(i: int) -> float:
             stop = min(starts[i] + _PIECE, block.actions.size)
-            return float(add(*block, summary.centre, scale, theta, starts[i], stop, gradients[i]))
+            return float(add(*block, survey.centre, scale, theta, starts[i], stop, gradients[i]))
 
         places = range(len(starts))
         losses = list(map(add_piece, places) if len(starts) == 1 else pool.map(add_piece, places))
@@ -60,9 +60,9 @@ def _objective(rows: Rows, summary: Summary, ridge: float, pool: ThreadPoolExecu
             of_block, slope = add_block(block, theta)
             loss += of_block
             gradient += slope
-        gradient /= summary.weight
+        gradient /= survey.weight
         gradient[:, :-1] += ridge * theta[:, :-1]
-        return loss / summary.weight + 0.5 * ridge * float((theta[:, :-1] ** 2).sum()), gradient
+        return loss / survey.weight + 0.5 * ridge * float((theta[:, :-1] ** 2).sum()), gradient
 
     return evaluate
 
@@ -110,7 +110,7 @@ def _two_loops(gradient: Floats, steps: list[Floats], changes: list[Floats], fac
         shares.append((step @ result) / (step @ change))
         result -= shares[-1] * change
     if factor is not None:
-        result = newton.solve(factor, result)
+        result = solve_factored(factor, result)
     elif steps:
         result *= (steps[-1] @ changes[-1]) / (changes[-1] @ changes[-1])
     for step, change, share in zip(steps, changes, reversed(shares), strict=True):

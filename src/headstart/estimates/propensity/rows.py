@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,11 @@ from headstart.logs.log import Log
 
 BATCH_ROWS = 65_536  # of a table, held at a time
 _PIECE = 8_192  # rows whose deviations are formed at a time
+Item = TypeVar("Item", bound=np.generic)
 _FLAT = 1e-13  # a spread this small beside the mean is rounding: the column is constant
 
 
-class Block(NamedTuple):
+class LabelledRows(NamedTuple):
     """Rows with what was chosen in them: an action each, or chances of all."""
 
     contexts: Floats  # (n, d)
@@ -42,33 +43,43 @@ class Block(NamedTuple):
         sums: Floats = self.targets.sum(axis=0) if weights is None else weights @ self.targets
         return sums
 
-    def every(self, first: int, stride: int) -> Block:
+    def every(self, first: int, stride: int) -> LabelledRows:
         """Rows first, first + stride, ... of the block, as views."""
         rows = slice(first, None, stride)
-        return Block(self.contexts[rows], self.actions[rows], self.targets[rows], self.weights[rows])
+        return LabelledRows(self.contexts[rows], self.actions[rows], self.targets[rows], self.weights[rows])
 
 
-Rows = Callable[[], Iterator[Block]]
+Rows = Callable[[], Iterator[LabelledRows]]
 """Called once for each pass over the rows."""
 
 
-def rows_of(log: Any, weights: Floats | None = None) -> Rows:
-    """The rows of a Log, or of anything that has `n_actions` and `batches(n_rows)`, which yields Logs."""
+@runtime_checkable
+class HasBatches(Protocol):
+    """A log of any size, gone through a batch at a time."""
+
+    @property
+    def n_actions(self) -> int: ...
+
+    def batches(self, n_rows: int) -> Iterator[Log]: ...
+
+
+def rows_of(log: Log | HasBatches, weights: Floats | None = None) -> Rows:
+    """The rows of a Log, or of anything that gives batches of them."""
     if isinstance(log, Log):
         block = _as_block(log, np.empty(0) if weights is None else weights)
         return lambda: iter((block,))
-    if not callable(getattr(log, "batches", None)):
+    if not isinstance(log, HasBatches):
         raise LogError(f"log must be a Log or a table with batches(n_rows), got {type(log).__name__}")
     return lambda: (_as_block(batch, np.empty(0)) for batch in log.batches(BATCH_ROWS))
 
 
-def _as_block(log: Log, weights: Floats) -> Block:
+def _as_block(log: Log, weights: Floats) -> LabelledRows:
     soft = log.propensity_matrix
     targets = np.empty((0, log.n_actions)) if soft is None else soft
-    return Block(log.contexts, log.actions, *map(_read_only, (targets, weights)))
+    return LabelledRows(log.contexts, log.actions, _read_only(targets), _read_only(weights))
 
 
-def _read_only(values: NDArray[Any]) -> NDArray[Any]:
+def _read_only(values: NDArray[Item]) -> NDArray[Item]:
     """A view that cannot be written to: a log's own arrays are such, and one kind is one compiled kernel."""
     view = np.ascontiguousarray(values).view()
     view.setflags(write=False)
@@ -86,17 +97,17 @@ def keep_actions(rows: Rows, kept: Bools) -> Rows:
         return rows
     place = np.cumsum(kept) - 1
 
-    def narrowed() -> Iterator[Block]:
+    def narrowed() -> Iterator[LabelledRows]:
         for block in rows():
             targets = _read_only(block.targets[:, kept])
             actions = _read_only(place[block.actions])
-            yield Block(block.contexts, actions, targets, block.weights)
+            yield LabelledRows(block.contexts, actions, targets, block.weights)
 
     return narrowed
 
 
 @dataclass(frozen=True)
-class Summary:
+class Survey:
     """What one pass over the rows tells."""
 
     n_rows: int
@@ -104,14 +115,14 @@ class Summary:
     shares: Floats  # (K,) weight of each action, summing to `weight`
     centre: Floats  # (d,) weighted means of the columns
     spread: Floats  # (d,) their standard deviations, 1 for a constant column
-    sample: Block  # every so many rows, `n_rows` of them if there are few
+    sample: LabelledRows  # every so many rows, `n_rows` of them if there are few
 
 
-def summarise(rows: Rows, n_actions: int, sample_rows: Callable[[int], int]) -> Summary:
+def survey_rows(rows: Rows, n_actions: int, sample_rows: Callable[[int], int]) -> Survey:
     """One pass: shares, means, spreads, and an evenly spaced sample of m to 2 m rows, m = sample_rows(d)."""
     n_rows, weight, shares = 0, 0.0, np.zeros(n_actions)
     centre = squares = np.empty(0)
-    kept: list[Block] = []
+    kept: list[LabelledRows] = []
     stride, n_kept, most = 1, 0, 0
     for block in rows():
         n = block.actions.size
@@ -137,10 +148,10 @@ def summarise(rows: Rows, n_actions: int, sample_rows: Callable[[int], int]) -> 
         column = int(np.argmin(np.isfinite(spread)))
         raise LogError(f"context column {column} has values too large to be standardised: rescale it")
     spread[spread <= _FLAT * np.abs(centre)] = 1.0
-    return Summary(n_rows, weight, shares, centre, spread, _join(kept))
+    return Survey(n_rows, weight, shares, centre, spread, _join(kept))
 
 
-def _thin(kept: list[Block]) -> tuple[list[Block], int]:
+def _thin(kept: list[LabelledRows]) -> tuple[list[LabelledRows], int]:
     """Every other row of what was kept."""
     if not kept:
         return kept, 0
@@ -148,11 +159,11 @@ def _thin(kept: list[Block]) -> tuple[list[Block], int]:
     return [half], half.actions.size
 
 
-def _join(kept: list[Block]) -> Block:
+def _join(kept: list[LabelledRows]) -> LabelledRows:
     if len(kept) == 1:
         return kept[0]
     contexts, actions, targets, weights = (np.concatenate(parts) for parts in zip(*kept, strict=True))
-    return Block(contexts, actions, targets, weights)
+    return LabelledRows(contexts, actions, targets, weights)
 
 
 def _add_moments(contexts: Floats, weights: Floats, before: float, centre: Floats, squares: Floats) -> float:

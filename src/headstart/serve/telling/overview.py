@@ -13,7 +13,7 @@ from headstart.serve.engine.engine import Engine
 from headstart.serve.engine.sources import read_source
 from headstart.serve.engine.state import State
 from headstart.serve.store import events as kinds
-from headstart.serve.telling.report import NOTHING, Report, Shown, Worth, as_number, as_text
+from headstart.serve.telling.report import NOTHING, Report, Shown, Worth, as_text, finite_or_none
 
 _ALARM_LEVEL = 1e-4  # chance of a false alarm each time somebody looks
 _FEW = 30  # outcomes before anything is said of an action
@@ -150,7 +150,7 @@ class Overview:
         except HeadstartError as error:
             return {**told, "verdict": "The log could not be audited", "reasons": [str(error)]}
         verdict = found.verdict
-        means = [as_number(action.mean) for action in found.actions.actions]
+        means = [finite_or_none(action.mean) for action in found.actions.actions]
         reasons = [f"{reason.text}: {reason.advice}" for reason in verdict.reasons]
         return {**told, "verdict": verdict.summary, "reasons": reasons, "means": means}
 

@@ -172,7 +172,7 @@ class Report:
         found = weigh_sums(unweighted(*self._values[int(is_holdout), :, None]))
         mean, error = float(found.means[0]), float(found.standard_errors[0])
         text = f"{mean:.4g}" + (f" ± {_Z * error:.2g}" if n > 1 else "")
-        return {"n": int(n), "mean": mean, "standard_error": as_number(error), "text": text}
+        return {"n": int(n), "mean": mean, "standard_error": finite_or_none(error), "text": text}
 
     def actions(self) -> list[Shown]:
         """Per action: times shown, outcomes, weighted mean with a 95 % interval."""
@@ -185,9 +185,9 @@ class Report:
                 "name": str(name),
                 "shown": int(self._shown[a]),
                 "online_plays": int(self._heard[a]),
-                "mean": as_number(means[a]),
-                "low": as_number(lows[a]),
-                "high": as_number(highs[a]),
+                "mean": finite_or_none(means[a]),
+                "low": finite_or_none(lows[a]),
+                "high": finite_or_none(highs[a]),
                 "mean_text": as_text(means[a]),
                 "interval_text": f"{lows[a]:.4g} to {highs[a]:.4g}" if is_known[a] else NOTHING,
             }
@@ -195,13 +195,13 @@ class Report:
         ]
 
 
-def as_number(value: float) -> float | None:
+def finite_or_none(value: float) -> float | None:
     """For JSON, which has no NaN."""
     return float(value) if math.isfinite(value) else None
 
 
 def _numbers(values: Floats) -> list[float | None]:
-    return [as_number(value) for value in values.tolist()]
+    return [finite_or_none(value) for value in values.tolist()]
 
 
 def as_text(value: float) -> str:

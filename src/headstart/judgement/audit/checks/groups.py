@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from headstart.arrays import Floats, Integers
 from headstart.logs.log import Log
+
+if TYPE_CHECKING:
+    from sklearn.tree import DecisionTreeClassifier
 
 _MOST_LEAVES = 16
 _FEWEST_ROWS = 50  # of the growing half in a leaf
@@ -27,7 +30,7 @@ class Groups:
     labels: Integers  # (rows,) of that half
     grown_rates: Floats  # (groups, targets) shares in the half that the tree was grown on
     grown_rows: Integers  # (groups,) its rows there
-    tree: Any  # None where there are no contexts: everybody is one group
+    tree: DecisionTreeClassifier | None  # None where there are no contexts: everybody is one group
 
     @property
     def n_groups(self) -> int:
@@ -81,7 +84,7 @@ def grow_groups(grown: Log, looked: Log, action: int | None = None) -> Groups:
 Condition = tuple[int, float, bool]  # column, threshold, is above
 
 
-def _whole_branches(tree: Any, groups: set[int]) -> list[tuple[int, list[Condition]]]:
+def _whole_branches(tree: DecisionTreeClassifier, groups: set[int]) -> list[tuple[int, list[Condition]]]:
     """The topmost nodes of which every leaf is in the set, with the way to them."""
     t = tree.tree_
     leaves = np.flatnonzero(t.children_left < 0)

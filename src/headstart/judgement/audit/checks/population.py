@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
 
 import numpy as np
 
 from headstart.arrays import Floats
 from headstart.errors import ContextError
-from headstart.estimates.population import as_population, population_weights
+from headstart.estimates.population import as_population, check_columns, population_weights
 from headstart.estimates.propensity import estimate_propensities
 from headstart.estimates.weighted import kish_size, weigh_rows
+from headstart.logs.frames import named_columns
 from headstart.logs.log import Log
 
 
@@ -40,12 +39,14 @@ class PopulationFinding:
     lead_error: float
 
 
-def compare_population(log: Log, population: Any, best: int | None, n_most: int, seed: int) -> PopulationFinding:
-    """The sampled rows against these users, at most `n_most` of them."""
+def compare_population(log: Log, population: object, best: int | None, n_most: int, seed: int) -> PopulationFinding:
+    """The sampled rows against at most `n_most` of these users: what `as_population` takes, or a file's path."""
     n_missing = 0
     if isinstance(population, str | PathLike):
-        population, n_missing = _read_users(population, log, n_most, seed)
-    users, n_users, unseen = _as_users(population, log)
+        read, n_missing = _read_users(population, log, n_most, seed)
+        users, n_users, unseen = _as_users(read, log)
+    else:
+        users, n_users, unseen = _as_users(population, log)
     if len(users) > n_most:
         users = users[np.sort(np.random.default_rng([seed, 3]).choice(len(users), n_most, replace=False))]
     users = users[np.lexsort(users.T[::-1])] if users.shape[1] else users
@@ -96,15 +97,14 @@ def _read_users(path: str | PathLike[str], log: Log, n_most: int, seed: int) -> 
     return {name: np.asarray(rows[name].to_pandas()) for name in names}, n - n_whole
 
 
-def _as_users(population: Any, log: Log) -> tuple[Floats, int, float]:
+def _as_users(population: object, log: Log) -> tuple[Floats, int, float]:
     """The users as a matrix in the log's columns, their number, and the share with a category the log never shows."""
-    if not (isinstance(population, Mapping) or hasattr(population, "columns")):
+    named = named_columns(population)
+    if named is None:
         matrix = as_population(population, log)
         return matrix, len(matrix), 0.0
-    given = {str(name): np.asarray(population[name]) for name in getattr(population, "columns", population)}
-    missing = [name for name in log.encoding.columns if name not in given]
-    if missing:
-        raise ContextError(f"population lacks the context column {missing[0]!r}; it has: {', '.join(given)}")
+    given = {name: np.asarray(column) for name, column in named}
+    check_columns(given.keys(), log.encoding)
     columns = {name: given[name] for name in log.encoding.columns}
     n = max((column.size for column in columns.values()), default=0)
     is_known = np.ones(n, np.bool_)

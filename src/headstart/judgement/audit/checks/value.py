@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from headstart.bounds import value_of_log
 from headstart.judgement.audit.checks.actions import ActionsFinding
+from headstart.logs.any_log import AnyLog
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class ValueFinding:
     actions: tuple[ActionValue, ...]
 
 
-def find_value(log: Any, actions: ActionsFinding, horizon: int) -> ValueFinding | None:
+def find_value(log: AnyLog, actions: ActionsFinding, horizon: int) -> ValueFinding | None:
     """None when nothing is known to compare: no two actions with rows, or one outcome throughout."""
     means = np.array([action.mean for action in actions.actions])
     sums = log.action_sums()

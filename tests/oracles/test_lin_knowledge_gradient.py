@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,18 +12,21 @@ from scipy import stats
 
 import headstart as hs
 from headstart.errors import ActionError, ContextError, OptionError
-from headstart.oracles.lin_knowledge_gradient import EXPLORING, REACH, LinKnowledgeGradient
-from headstart.priors.interactions import BOUND, SCALE, no_interactions, propose_interactions
+from headstart.oracles.lin_knowledge_gradient import LinKnowledgeGradient, LinKnowledgeGradientOptions
+from headstart.priors import linear
+from headstart.priors.interactions import no_interactions, propose_interactions
 from headstart.priors.linear import (
     FADED,
     FRESH,
     LOGGED,
     SHIFTED,
-    LinearModels,
+    LinearPrior,
     models_of_rows,
 )
+from headstart.priors.options import LinearPriorOptions, ProductOptions
 from headstart.testing import check_oracle
 
+OPTIONS = LinKnowledgeGradientOptions()
 THETA = np.array([[0.0, 1.0, 0.0], [0.3, -1.0, 0.5], [0.6, 0.0, -1.0]])
 
 
@@ -40,13 +44,13 @@ def made(**settings) -> LinKnowledgeGradient:
     return LinKnowledgeGradient.from_rows(X, ACTIONS, OUTCOMES, 3, **{"rng": 1, **settings})
 
 
-def plain_models(*centres: float, scale: float = 1.0, chances=None, freedom: float = 30.0) -> LinearModels:
+def plain_models(*centres: float, scale: float = 1.0, chances=None, freedom: float = 30.0) -> LinearPrior:
     """One constant column, one model per action."""
     k = len(centres)
     shares = np.ones((k, 1)) if chances is None else np.array(chances)
     n_models = shares.shape[1]
     levels = np.repeat(np.array(centres, dtype=float)[:, None, None], n_models, axis=1)
-    return LinearModels(levels, np.full((k, n_models, 1, 1), scale), shares, 1.0, np.full(k, freedom), 0.0)
+    return LinearPrior(levels, np.full((k, n_models, 1, 1), scale), shares, 1.0, np.full(k, freedom), 0.0)
 
 
 # --- what the log says
@@ -55,11 +59,9 @@ def plain_models(*centres: float, scale: float = 1.0, chances=None, freedom: flo
 def test_the_logged_model_is_the_posterior_given_all_rows():
     """Generalised least squares with the hierarchy's own covariances: the level flat (a variance of 1e8), slopes =
     common + own, then the levels' prior as one more outcome at x = 0."""
-    from headstart.priors import linear as linear_models
-
     models = models_of_rows(X, ACTIONS, OUTCOMES, 3, np.full(3, 0.8))
-    sums = linear_models._sum_rows(X[:, 1:], ACTIONS, OUTCOMES, np.ones(200), 3)
-    c, c_own, _, _ = linear_models._choose_hierarchy(sums)
+    sums = linear._sum_rows(X[:, 1:], ACTIONS, OUTCOMES, np.ones(200), 3)
+    c, c_own, _, _ = linear._choose_hierarchy(sums, np.array(LinearPriorOptions().explained))
     design = np.zeros((200, 3 + 2 + 6))  # levels, common slopes, own slopes of each action
     design[np.arange(200), ACTIONS] = 1.0
     design[:, 3:5] = X[:, 1:]
@@ -218,9 +220,9 @@ def test_exploration_by_hand():
         return max(found)
 
     loss = 0.5
-    enough = loss / (REACH * gain(-loss, 0.04))  # users from which on it is worth it
+    enough = loss / (OPTIONS.reach * gain(-loss, 0.04))  # users from which on it is worth it
     for horizon, chances in (
-        (math.ceil(1.01 * enough), [1.0 - EXPLORING, EXPLORING]),
+        (math.ceil(1.01 * enough), [1.0 - OPTIONS.exploring, OPTIONS.exploring]),
         (math.floor(0.99 * enough), [1.0, 0.0]),
     ):
         oracle = LinKnowledgeGradient(plain_models(0.5, 0.0, scale=0.04), horizon=horizon, rng=1)
@@ -230,7 +232,7 @@ def test_exploration_by_hand():
 def test_fewer_users_to_come_are_worth_less_exploration():
     """After 95 of 100 users what was worth exploring is not."""
     oracle = LinKnowledgeGradient(plain_models(0.1, 0.0, scale=0.3), horizon=100, rng=1)
-    assert oracle.probabilities([1.0])[1] == EXPLORING
+    assert oracle.probabilities([1.0])[1] == OPTIONS.exploring
     for i in range(95):
         oracle.update([1.0], 0, 0.1 + (1.0 if i % 2 else -1.0))
     assert oracle.probabilities([1.0])[1] == 0.0
@@ -293,7 +295,7 @@ def test_interactions_by_hand():
     contexts = np.column_stack([np.ones(3), [-1.0, 0.0, 3.0]])
     none, squares = propose_interactions(contexts)
     np.testing.assert_array_equal(none.expand(contexts), contexts)
-    assert (BOUND, SCALE) == (2.0, 0.3)
+    assert (ProductOptions().bound, ProductOptions().scale) == (2.0, 0.3)
     raw = np.array([1.0, 0.0, 4.0])
     np.testing.assert_allclose(squares.expand(contexts)[:, 2], 0.3 * (raw - 5 / 3) / raw.std())
 
@@ -415,15 +417,15 @@ def test_rejects_what_it_cannot_mean():
         made(horizon=0)
     models = plain_models(0.0, 1.0)
     with pytest.raises(OptionError, match="positive definite"):
-        LinKnowledgeGradient(models._replace(inverses=-models.inverses))
+        LinKnowledgeGradient(replace(models, inverses=-models.inverses))
     with pytest.raises(OptionError, match=r"models.freedoms must have shape \(2,\)"):
-        LinKnowledgeGradient(models._replace(freedoms=np.ones(3)))
+        LinKnowledgeGradient(replace(models, freedoms=np.ones(3)))
     with pytest.raises(OptionError, match="add up to 1"):
-        LinKnowledgeGradient(models._replace(chances=np.full((2, 1), 0.5)))
+        LinKnowledgeGradient(replace(models, chances=np.full((2, 1), 0.5)))
     with pytest.raises(OptionError, match="must be finite"):
-        LinKnowledgeGradient(models._replace(variance=math.nan))
+        LinKnowledgeGradient(replace(models, variance=math.nan))
     with pytest.raises(OptionError, match="columns without interactions"):
-        LinKnowledgeGradient(models, propose_interactions(X)[1])
+        LinKnowledgeGradient(replace(models, interactions=propose_interactions(X)[1]))
     with pytest.raises(ContextError, match="finite matrix of 3 columns"):
         made().predict(X[:, :2])
     assert len(no_interactions().pairs) == 0

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,21 +20,27 @@ from headstart.kernels.moments import Moments, absorb_moments, new_moments, upda
 from headstart.kernels.random import draw_uniform
 from headstart.kernels.worth import mean_of, worth_of
 from headstart.oracles.compiled import CompiledOracle
-from headstart.priors.logged import (
-    LOGGED,
-    TrustReadings,
-    check_trust,
-    new_belief,
-    read_belief,
-)
+from headstart.priors.logged import LOGGED, LoggedPrior, TrustReadings, check_trust, read_belief
 from headstart.randomness import RNG, as_words
 
-HORIZON = 5000
-CAUTION = 6.0
-# Standard errors of its users' mean that the log may hold an action above it; more for one that is rarely played, so
-# that a few bad outcomes do not end it.
-CAP, GROWTH = 2.0, 0.5
-_GREEDY = 0.5  # the chance of the best so far, while another action is worth learning about
+HORIZON = 5000  # users to come, if nothing is said
+
+
+@dataclass(frozen=True)
+class KnowledgeGradientOptions:
+    """How far what is not known yet is explored (docs/reference.md)."""
+
+    caution: float = 6.0  # how many times counts what is gained by finding the log wrong
+    # Standard errors of its users' mean that the log may hold an action above it; more for one that is rarely
+    # played, so that a few bad outcomes do not end it.
+    cap: float = 2.0
+    growth: float = 0.5
+    greedy: float = 0.5  # the chance of the best so far, while another action is worth learning about
+
+    def __post_init__(self) -> None:
+        for name in ("caution", "cap", "growth"):
+            check_number(name, vars(self)[name], low=0.0)
+        check_number("greedy", self.greedy, 0.0, 1.0)
 
 
 class KnowledgeGradientState(NamedTuple):
@@ -41,6 +48,9 @@ class KnowledgeGradientState(NamedTuple):
     belief: Belief
     horizon: float
     caution: float
+    cap: float
+    growth: float
+    greedy: float
     caps: Scratch  # (K,) the most that the log may hold an action for
     rng: Words  # (4,)
 
@@ -55,7 +65,9 @@ def _cap(state: KnowledgeGradientState, n_plays: float) -> None:
             squares = state.belief.freedoms[a] * variance + state.tally.squares[a]
             error = math.sqrt(squares / ((state.belief.freedoms[a] + n) * n))
             rarity = max(n_plays / (state.tally.counts.size * n), 1.0)
-            state.caps[a] = state.tally.means[a] + error * (CAP + GROWTH * math.sqrt(2.0 * math.log(rarity)))
+            state.caps[a] = state.tally.means[a] + error * (
+                state.cap + state.growth * math.sqrt(2.0 * math.log(rarity))
+            )
 
 
 @kernel
@@ -95,7 +107,7 @@ def _play(state: KnowledgeGradientState, context: Floats, available: Bools) -> i
     if state.belief.scales[0, 0] == 0.0:  # all outcomes so far are one number
         return draw_available(drawn, available)
     leader, chosen = _choose(state, available)
-    return leader if drawn < _GREEDY else chosen
+    return leader if drawn < state.greedy else chosen
 
 
 @implements(probabilities, KnowledgeGradientState)
@@ -105,8 +117,8 @@ def _probabilities(state: KnowledgeGradientState, context: Floats, available: Bo
         return
     leader, chosen = _choose(state, available)
     out[:] = 0.0
-    out[leader] += _GREEDY
-    out[chosen] += 1.0 - _GREEDY
+    out[leader] += state.greedy
+    out[chosen] += 1.0 - state.greedy
 
 
 @implements(update, KnowledgeGradientState)
@@ -128,7 +140,7 @@ class KnowledgeGradient(CompiledOracle[KnowledgeGradientState]):
     """Plays the action with the largest mean, or the one whose trial the users to come would profit from most.
 
     The prior of an action's mean is what the log says, as far as it is trusted, beside components for a log that
-    is wrong about it (oracles/logged_prior.py); users re-weigh them, so a log in conflict with them fades by
+    is wrong about it (`priors.logged`); users re-weigh them, so a log in conflict with them fades by
     itself. With r users to come, m plays of an action are worth (r - m) G(m), where G(m) is by how much the best
     mean is expected to rise through them; the index of an action is its mean + the largest (r - m) G(m) / m over m
     = 1, 2, 4, ..., 512: the knowledge gradient of Frazier, Powell and Dayanik (2008), online as in Ryzhov, Powell
@@ -157,14 +169,33 @@ class KnowledgeGradient(CompiledOracle[KnowledgeGradientState]):
         *,
         trust: ArrayLike | None = None,
         horizon: int = HORIZON,
-        caution: float = CAUTION,
+        caution: float = KnowledgeGradientOptions.caution,
         rng: RNG = None,
     ) -> None:
         n = check_n_actions(n_actions)
-        users = float(check_whole("horizon", horizon))
-        care = check_number("caution", caution, low=0.0)
-        belief = new_belief(n, summary, check_trust(trust, n))
-        state = KnowledgeGradientState(new_moments(n), belief, users, care, np.full(n, np.inf), as_words(rng))
+        prior = LoggedPrior.of_summary(summary, check_trust(trust, n))
+        self._begin(prior, horizon, KnowledgeGradientOptions(caution=caution), rng)
+
+    @classmethod
+    def from_prior(
+        cls,
+        prior: LoggedPrior,
+        *,
+        horizon: int = HORIZON,
+        options: KnowledgeGradientOptions = KnowledgeGradientOptions(),
+        rng: RNG = None,
+    ) -> Self:
+        """From a prior that was made, printed or weakened before."""
+        oracle = cls.__new__(cls)
+        oracle._begin(prior, horizon, options, rng)
+        return oracle
+
+    def _begin(self, prior: LoggedPrior, horizon: int, options: KnowledgeGradientOptions, rng: RNG) -> None:
+        n, users = prior.n_actions, float(check_whole("horizon", horizon))
+        settings = options.caution, options.cap, options.growth, options.greedy
+        state = KnowledgeGradientState(
+            new_moments(n), prior.new_belief(), users, *settings, np.full(n, np.inf), as_words(rng)
+        )
         super().__init__(n, state)
         for a in range(n):
             refresh(state, a)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from headstart.arrays import Bools, Floats, Integers, Scratch, Words
-from headstart.checks import check_action, check_whole
+from headstart.checks import check_action, check_number, check_whole
 from headstart.errors import ContextError
 from headstart.estimates.features import disjoint
 from headstart.kernels import implements, kernel, play, probabilities, update, withdraw
@@ -30,16 +31,26 @@ from headstart.kernels.tally import Tally, new_tally, update_tally
 from headstart.kernels.worth import gain_above
 from headstart.oracles.knowledge_gradient import HORIZON
 from headstart.oracles.linear import ContextOracle
-from headstart.priors.interactions import BOUND, Interactions, no_interactions
-from headstart.priors.linear import LOGGED, LinearModels, check_models, find_roots, models_of_rows
+from headstart.priors.interactions import Interactions
+from headstart.priors.linear import LOGGED, LinearPrior, check_models, find_roots, models_of_rows
 from headstart.priors.logged import check_trust
 from headstart.randomness import RNG, as_words
 
-REACH = 0.2  # of the users to come: those to whom what is learnt from this one is worth what it is to the average one
-EXPLORING = 0.5  # the chance of exploring where that is worth its price
-LAST = 0.05  # of the horizon, or of the users so far: those to come at least, for a stream that goes on
 _LONGEST = 10  # plays that exploring is thought to take: 1, 2, 4, ... 512
 _LEAST = 1e-9  # models of a smaller chance are left out
+
+
+@dataclass(frozen=True)
+class LinKnowledgeGradientOptions:
+    """How far what is not known yet is explored (docs/reference.md)."""
+
+    reach: float = 0.2  # of the users to come: those to whom what is learnt here is worth what it is to the average
+    exploring: float = 0.5  # the chance of exploring where that is worth its price
+    last: float = 0.05  # of the horizon, or of the users so far: those to come at least, for a stream that goes on
+
+    def __post_init__(self) -> None:
+        for name in ("reach", "exploring", "last"):
+            check_number(name, vars(self)[name], 0.0, 1.0)
 
 
 class LinKnowledgeGradientState(NamedTuple):
@@ -52,6 +63,7 @@ class LinKnowledgeGradientState(NamedTuple):
     pairs: Integers  # (q, 2) phi's products
     pair_centres: Floats  # (q,)
     pair_scales: Floats  # (q,)
+    bound: float  # of a column before it is multiplied
     squares: Floats  # (K, J) sums of squared one-step errors, each divided by its 1 + phi'V^-1 phi
     volumes: Floats  # (K, J) sums of ln(1 + phi'V^-1 phi) / 2
     log_priors: Floats  # (K, J) logarithms of the models' chances before any user
@@ -59,6 +71,9 @@ class LinKnowledgeGradientState(NamedTuple):
     variance: float  # of the log's noise; 0: not known, the users' so far stands in
     freedoms: Floats  # (K,) outcomes that it is worth
     horizon: float
+    reach: float
+    exploring: float
+    last: float
     scratch_centres: Scratch  # (K, J) phi'theta
     scratch_squared: Scratch  # (K, J) phi'V^-1 phi
     scratch_crossed: Scratch  # (K, J) |phi'V^-1 e|, e the average user
@@ -72,8 +87,8 @@ def _fill(state: LinKnowledgeGradientState, context: Floats) -> None:
     fill_features(state, context, 0)
     phi, m = state.scratch[PHI], state.columns.shape[1]
     for i in range(state.pairs.shape[0]):
-        first = max(-BOUND, min(BOUND, context[state.pairs[i, 0]]))
-        second = max(-BOUND, min(BOUND, context[state.pairs[i, 1]]))
+        first = max(-state.bound, min(state.bound, context[state.pairs[i, 0]]))
+        second = max(-state.bound, min(state.bound, context[state.pairs[i, 1]]))
         phi[m + i] = (first * second - state.pair_centres[i]) * state.pair_scales[i]
 
 
@@ -167,7 +182,7 @@ def _choose(state: LinKnowledgeGradientState, context: Floats, available: Bools,
     n = 0.0
     for a in range(state.tally.counts.size):
         n += state.tally.counts[a]
-    users = REACH * max(state.horizon - n, LAST * max(state.horizon, n))
+    users = state.reach * max(state.horizon - n, state.last * max(state.horizon, n))
     chosen, most = greedy, state.scratch_values[greedy]
     for a in range(available.size):
         if available[a] and a != greedy:
@@ -183,7 +198,7 @@ def _play(state: LinKnowledgeGradientState, context: Floats, available: Bools) -
     if noise == 0.0:  # no outcome, or none that was not foreseen: nothing tells the actions apart
         return draw_available(draw_uniform(state.rng), available)
     greedy, chosen = _choose(state, context, available, noise)
-    return chosen if draw_uniform(state.rng) < EXPLORING else greedy
+    return chosen if draw_uniform(state.rng) < state.exploring else greedy
 
 
 @implements(probabilities, LinKnowledgeGradientState)
@@ -194,8 +209,8 @@ def _probabilities(state: LinKnowledgeGradientState, context: Floats, available:
         return
     out[:] = 0.0
     greedy, chosen = _choose(state, context, available, noise)
-    out[greedy] += 1.0 - EXPLORING
-    out[chosen] += EXPLORING
+    out[greedy] += 1.0 - state.exploring
+    out[chosen] += state.exploring
 
 
 @implements(update, LinKnowledgeGradientState)
@@ -220,7 +235,7 @@ class LinKnowledgeGradient(ContextOracle[LinKnowledgeGradientState]):
     evidence; the average decides, and what is worth learning is tried.
 
     Each outcome updates every model of its action and re-weighs them by their marginal likelihood, the noise's
-    variance unknown: a log in conflict with users fades by itself, as far as it is wrong (`linear_models`). A user
+    variance unknown: a log in conflict with users fades by itself, as far as it is wrong (`priors.linear`). A user
     gets the action of the largest expected outcome or, with chance 1/2 where it is another, the one of the largest
     expected outcome + users x gain: what a few plays of it would be worth to the average user (the knowledge gradient
     per play, as in KnowledgeGradient), counted for a fifth of the users to come. Users differ and so explore by
@@ -232,24 +247,24 @@ class LinKnowledgeGradient(ContextOracle[LinKnowledgeGradientState]):
     ----------
     models
         What is known before any user. The last model is the one that does without the log.
-    interactions
-        Products of columns that the models were fitted with, after the columns.
     horizon
         Users to come; once they have come, a twentieth of those so far.
+    options
+        How far to explore.
 
     See also `from_rows`. The first column of a context is the constant 1; the others should be in standard units.
     """
 
     def __init__(
         self,
-        models: LinearModels,
-        interactions: Interactions | None = None,
+        models: LinearPrior,
         *,
         horizon: int = HORIZON,
+        options: LinKnowledgeGradientOptions = LinKnowledgeGradientOptions(),
         rng: RNG = None,
     ) -> None:
         k, n_models, m = check_models(models)
-        products = no_interactions() if interactions is None else interactions
+        products = models.interactions
         features = disjoint(k, check_whole("columns without interactions", m - len(products.pairs)))
         p = padded(m)
         theta, factors = np.zeros((k, n_models, p)), np.zeros((k, n_models, p, p))
@@ -266,6 +281,7 @@ class LinKnowledgeGradient(ContextOracle[LinKnowledgeGradientState]):
             np.array(products.pairs, dtype=np.int64),
             np.array(products.centres, dtype=np.float64),
             np.array(products.scales, dtype=np.float64),
+            float(products.bound),
             np.zeros((k, n_models)),
             np.zeros((k, n_models)),
             log_priors,
@@ -273,6 +289,9 @@ class LinKnowledgeGradient(ContextOracle[LinKnowledgeGradientState]):
             float(models.variance),
             np.array(models.freedoms, dtype=np.float64),
             float(check_whole("horizon", horizon)),
+            options.reach,
+            options.exploring,
+            options.last,
             np.zeros((k, n_models)),
             np.zeros((k, n_models)),
             np.zeros((k, n_models)),
@@ -312,7 +331,9 @@ class LinKnowledgeGradient(ContextOracle[LinKnowledgeGradientState]):
         x = np.asarray(contexts, dtype=np.float64)
         seen = x if interactions is None else interactions.expand(x)
         models = models_of_rows(seen, actions, outcomes, n_actions, check_trust(trust, n_actions), weights)
-        return cls(models, interactions, horizon=horizon, rng=rng)
+        if interactions is not None:
+            models = replace(models, interactions=interactions)
+        return cls(models, horizon=horizon, rng=rng)
 
     @property
     def trust(self) -> Floats:
@@ -342,7 +363,7 @@ class LinKnowledgeGradient(ContextOracle[LinKnowledgeGradientState]):
         if rows.ndim != 2 or rows.shape[1] != self.n_features or not np.isfinite(rows).all():
             raise ContextError(f"contexts must be a finite matrix of {self.n_features} columns, got {rows.shape}")
         state = self._state
-        phi = Interactions(state.pairs, state.pair_centres, state.pair_scales).expand(rows)
+        phi = Interactions(state.pairs, state.pair_centres, state.pair_scales, state.bound).expand(rows)
         centres = np.einsum("nm,kjm->nkj", phi, state.theta[..., : self._length])
         squares = np.einsum("nm,kjml,nl->nkj", phi, self.inverses, phi, optimize=True)
         freedoms = (state.freedoms + state.tally.counts)[:, None]

@@ -22,13 +22,13 @@ from headstart.oracles.scores import play_largest, score
 from headstart.priors.logged import (
     LOGGED,
     RIVAL,
-    RIVAL_SHARE,
     VAGUE,
+    LoggedPrior,
     TrustReadings,
     check_trust,
-    new_belief,
     read_belief,
 )
+from headstart.priors.options import LoggedPriorOptions
 from headstart.randomness import RNG, as_words
 
 # Standard errors by which the cap is above a draw from users alone: little for an action that the log holds for
@@ -118,7 +118,7 @@ class RobustThompson(CompiledOracle[RobustThompsonState]):
     """Thompson sampling that starts from a log and lets users overrule it (after Schmidli et al. 2014).
 
     The prior of an action's mean is a mixture: what the log says, with chance `trust`, and two components for a
-    log that is wrong about it (oracles/logged_prior.py). Each outcome re-weighs them by their marginal likelihood,
+    log that is wrong about it (`priors.logged`). Each outcome re-weighs them by their marginal likelihood,
     so a log in conflict with users fades by itself. A play draws a component, then a mean from its posterior, per
     action; no draw exceeds an optimistic one of the users alone, ȳ_a + sqrt(v_a / n_a) (1/2 + |t|): a log can make
     an action look better than its users do only for as long as they are few.
@@ -146,13 +146,13 @@ class RobustThompson(CompiledOracle[RobustThompsonState]):
         summary: Summary,
         *,
         trust: ArrayLike | None = None,
-        rival_share: float = RIVAL_SHARE,
+        rival_share: float = LoggedPriorOptions.rival_share,
         is_capped: bool = True,
         rng: RNG = None,
     ) -> None:
         n = check_n_actions(n_actions)
         chances = check_trust(trust, n)
-        belief = new_belief(n, summary, chances, rival_share)
+        belief = LoggedPrior.of_summary(summary, chances, LoggedPriorOptions(rival_share=rival_share)).new_belief()
         is_top = belief.centres[:, LOGGED] >= belief.centres[:, RIVAL]
         state = RobustThompsonState(
             new_moments(n),

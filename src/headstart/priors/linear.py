@@ -18,26 +18,32 @@ Models of what users will do with action a, each a normal distribution of theta 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import math
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from headstart.arrays import Floats, Integers
+from headstart.checks import check_number
 from headstart.errors import OptionError
+from headstart.priors.components import Axes, Components
+from headstart.priors.interactions import Interactions, no_interactions, propose_interactions
+from headstart.priors.options import LinearPriorOptions
 
 LOGGED, SHIFTED, FADED, FRESH = range(4)
 N_MODELS = 4
-DOUBTS = (0.5, 0.5, 0.0)  # shares of SHIFTED, FADED, FRESH in the chance that the log is wrong about an action
-SHIFT = 1.0  # the variance of a shift, of the outcomes' variance within actions
-LEVELS, LEVELS_WORTH = 0.25, 2.0  # the levels' prior variance, of the outcomes'; levels that this guess is worth
-LEAST_FREEDOM, MOST_FREEDOM = 8.0, 30.0  # outcomes' worth of the log's noise: users correct a wrong one soon
-_SHARES = np.array([0.0001, 0.001, 0.01, 0.03, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97, 0.99])
-_LOG_ODDS = np.log(_SHARES) - np.log1p(-_SHARES)
+MODEL_LABELS = ("the log", "shifted", "faded", "without its rows")
 
 
-class LinearModels(NamedTuple):
-    """J models of each action: theta ~ N(centre, sigma^2 inverse), and the chance of each before any user."""
+@dataclass(frozen=True, eq=False)
+class LinearPrior:
+    """J models of each action: theta ~ N(centre, sigma^2 inverse), and the chance of each before any user.
+
+    theta is the level and the slopes of columns in standard units, then of their products; at the average user all of
+    these are 0.
+    """
 
     centres: Floats  # (K, J, m)
     inverses: Floats  # (K, J, m, m)
@@ -45,6 +51,41 @@ class LinearModels(NamedTuple):
     variance: float  # sigma^2; 0: not known
     freedoms: Floats  # (K,) outcomes that it is worth
     evidence: float  # the logarithm of the rows' likelihood, to compare columns by
+    interactions: Interactions = field(default_factory=no_interactions)  # the last of the m columns
+    action_names: tuple[object, ...] = ()  # of the actions, if they have other names than their indices
+
+    @property
+    def n_actions(self) -> int:
+        return len(self.chances)
+
+    @property
+    def worth(self) -> Floats:
+        """Users who would tell as much of each action's mean for the average user, as far as it is believed, (K,)."""
+        return np.array(self.chances[:, LOGGED] / self.inverses[:, LOGGED, 0, 0])
+
+    @property
+    def components(self) -> Components:
+        """What each model says of the average user."""
+        errors = np.sqrt(self.variance * self.inverses[:, :, 0, 0])
+        return Components(MODEL_LABELS[: self.chances.shape[1]], self.chances, self.centres[:, :, 0], errors)
+
+    def weakened(self, share: float) -> LinearPrior:
+        """The same prior with the rows behind the believing model counted `share` times: its spread grows by 1 /
+        share."""
+        part = check_number("share", share, 1e-9, 1.0)
+        inverses = self.inverses.copy()
+        inverses[:, LOGGED] /= part
+        return replace(self, inverses=inverses)
+
+    def plot(self, axes: Axes) -> None:
+        """Draw the components of each action's mean for the average user on matplotlib axes."""
+        self.components.plot(axes, self.action_names or range(self.n_actions))
+
+    def __str__(self) -> str:
+        text = self.components.describe(self.action_names or range(self.n_actions), self.worth)
+        n_products = len(self.interactions.pairs)
+        n_columns = self.centres.shape[2] - 1 - n_products
+        return f"{text}\nmeans are for the average user; {n_columns} columns and {n_products} products move them"
 
 
 class _Sums(NamedTuple):
@@ -70,7 +111,8 @@ def models_of_rows(
     n_actions: int,
     trust: Floats,
     weights: ArrayLike | None = None,
-) -> LinearModels:
+    options: LinearPriorOptions = LinearPriorOptions(),
+) -> LinearPrior:
     """The models of a log's rows.
 
     The first column of the contexts is the constant 1, the others are in standard units. `trust` (K,) is the chance
@@ -84,33 +126,62 @@ def models_of_rows(
         raise OptionError(f"actions and finite outcomes must be one for each of the {len(x)} contexts")
     w = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=np.float64)
     sums = _sum_rows(x[:, 1:], taken, y, w, n_actions)
-    hierarchy = _choose_hierarchy(sums)
+    hierarchy = _choose_hierarchy(sums, np.array(options.explained))
     whole = float(sums.total.sum() / w.sum())
     variance = max(hierarchy.variance, 1e-9 * whole)
-    centres, inverses = _build(sums, hierarchy, variance or 1.0, whole)
+    centres, inverses = _build(sums, hierarchy, variance or 1.0, whole, options)
     is_shown = sums.n > 0.0
     chances = np.zeros((n_actions, N_MODELS))
     chances[:, LOGGED] = np.where(is_shown, trust, 0.0)
-    chances[:, SHIFTED:] = np.where(is_shown[:, None], np.outer(1.0 - trust, DOUBTS), [0.0, 0.0, 1.0])
-    freedom = float(np.clip(sums.n.sum() - is_shown.sum(), LEAST_FREEDOM, MOST_FREEDOM))
-    return LinearModels(centres, inverses, chances, variance, np.full(n_actions, freedom), hierarchy.evidence)
+    doubts = [options.shifted_share, options.faded_share, 1.0 - options.shifted_share - options.faded_share]
+    chances[:, SHIFTED:] = np.where(is_shown[:, None], np.outer(1.0 - trust, doubts), [0.0, 0.0, 1.0])
+    freedom = float(np.clip(sums.n.sum() - is_shown.sum(), options.least_freedom, options.most_freedom))
+    return LinearPrior(centres, inverses, chances, variance, np.full(n_actions, freedom), hierarchy.evidence)
 
 
-def check_models(models: LinearModels) -> tuple[int, int, int]:
+def choose_prior(
+    plain: Floats,
+    actions: Integers,
+    outcomes: Floats,
+    n_actions: int,
+    trust: Floats,
+    weights: Floats,
+    options: LinearPriorOptions,
+) -> tuple[LinearPrior, Floats]:
+    """The prior of contexts (1, x), x in standard units; of squares of the columns or all their products too, if the
+    rows are likelier with them by a margin. And the contexts with the products, (n, m)."""
+    best: LinearPrior | None = None
+    expanded = plain
+    for added in propose_interactions(plain, options.products):
+        seen = added.expand(plain)
+        found = models_of_rows(seen, actions, outcomes, n_actions, trust, weights, options)
+        likely = found.evidence - (options.products.margin if len(added.pairs) else 0.0)
+        if best is None or likely > best.evidence:
+            best, expanded = replace(found, evidence=likely, interactions=added), seen
+    assert best is not None
+    return best, expanded
+
+
+def check_models(models: LinearPrior) -> tuple[int, int, int]:
     """K, J and m of models that can be meant."""
     k, n_models, m = np.shape(models.centres)
     shapes = {"inverses": (k, n_models, m, m), "chances": (k, n_models), "freedoms": (k,)}
+    values: dict[str, Floats] = {
+        "inverses": models.inverses,
+        "chances": models.chances,
+        "freedoms": models.freedoms,
+    }
     for name, shape in shapes.items():
-        if np.shape(getattr(models, name)) != shape:
-            raise OptionError(f"models.{name} must have shape {shape}, got {np.shape(getattr(models, name))}")
+        if np.shape(values[name]) != shape:
+            raise OptionError(f"models.{name} must have shape {shape}, got {np.shape(values[name])}")
     if (np.asarray(models.chances) < 0.0).any() or np.abs(np.sum(models.chances, axis=1) - 1.0).max() > 1e-9:
         raise OptionError("models.chances must be at least 0 and add up to 1 for each action")
-    if not all(np.isfinite(values).all() for values in models):
+    if not (math.isfinite(models.variance) and all(np.isfinite(v).all() for v in (models.centres, *values.values()))):
         raise OptionError("models must be finite")
     return k, n_models, m
 
 
-def find_roots(models: LinearModels) -> Floats:
+def find_roots(models: LinearPrior) -> Floats:
     """Lower triangular S with S S' = V^-1 of each model, (K, J, m, m)."""
     try:
         roots: Floats = np.linalg.cholesky(np.asarray(models.inverses, dtype=np.float64))
@@ -119,7 +190,9 @@ def find_roots(models: LinearModels) -> Floats:
         raise OptionError("models.inverses must be positive definite") from error
 
 
-def _build(sums: _Sums, hierarchy: _Hierarchy, variance: float, whole: float) -> tuple[Floats, Floats]:
+def _build(
+    sums: _Sums, hierarchy: _Hierarchy, variance: float, whole: float, options: LinearPriorOptions
+) -> tuple[Floats, Floats]:
     """Every model's centre, (K, J, d + 1), and inverse, (K, J, d + 1, d + 1)."""
     k, d = sums.moment.shape
     c, c_own = hierarchy.c, hierarchy.c_own
@@ -131,14 +204,14 @@ def _build(sums: _Sums, hierarchy: _Hierarchy, variance: float, whole: float) ->
     shared = common @ pulls.sum(axis=0)
     centres, inverses = np.zeros((k, N_MODELS, d + 1)), np.zeros((k, N_MODELS, d + 1, d + 1))
     shown = np.flatnonzero(sums.n)
-    for b in shown:
+    for b in shown.tolist():
         slopes, about = kept[b] @ shared + own[b] @ sums.moment[b], own[b] + kept[b] @ common @ kept[b].T
         centres[b, LOGGED], inverses[b, LOGGED] = _at_zero(sums, b, slopes, about)
     levels, errors = centres[:, LOGGED, 0].copy(), inverses[:, LOGGED, 0, 0].copy()
     spread = max(whole / variance, 1.0)
     for a in range(k):
         others = shown[shown != a]
-        level, between = _level_prior(levels[others], errors[others], LEVELS * spread, variance)
+        level, between = _level_prior(levels[others], errors[others], options.levels * spread, variance, options)
         if not others.size:
             level = float(sums.levels[a])
         rest = np.linalg.inv(informs[others].sum(axis=0) + c * one)
@@ -153,7 +226,7 @@ def _build(sums: _Sums, hierarchy: _Hierarchy, variance: float, whole: float) ->
         centres[a, LOGGED] += gain * (level - levels[a])
         inverses[a, LOGGED] -= np.outer(gain, inverses[a, LOGGED, 0])
         centres[a, SHIFTED], inverses[a, SHIFTED] = centres[a, LOGGED], inverses[a, LOGGED]
-        inverses[a, SHIFTED, 0, 0] += SHIFT * spread
+        inverses[a, SHIFTED, 0, 0] += options.shift * spread
         counted = min(1.0, (d + 1.0) / sums.n[a])
         faded = np.linalg.inv(counted * sums.spread[a] + c_own * one)
         keeps = c_own * faded
@@ -177,13 +250,14 @@ def _sum_rows(x: Floats, actions: Integers, y: Floats, w: Floats, k: int) -> _Su
     return sums
 
 
-def _choose_hierarchy(sums: _Sums) -> _Hierarchy:
+def _choose_hierarchy(sums: _Sums, shares: Floats) -> _Hierarchy:
     """c and c_own by the average log-odds of their shares, the noise's variance by its average."""
     d, total = sums.moment.shape[1], float(sums.total.sum())
     freedom = float(np.maximum(sums.n - 1.0, 0.0).sum())
     if d == 0 or freedom < 2.0 or total <= 0.0:
         return _Hierarchy(float(max(d, 1)), float(max(d, 1)), total / max(freedom, 1.0), 0.0)
-    grid = d * np.exp(-_LOG_ODDS)
+    log_odds = np.log(shares) - np.log1p(-shares)
+    grid = d * np.exp(-log_odds)
     values, vectors = np.linalg.eigh(sums.spread)
     values = np.maximum(values, 0.0)
     along = (vectors.transpose(0, 2, 1) @ sums.moment[..., None])[..., 0]
@@ -203,11 +277,11 @@ def _choose_hierarchy(sums: _Sums) -> _Hierarchy:
     chances = np.exp(evidence - top)
     known = top + float(np.log(chances.mean()))
     chances /= chances.sum()
-    c_own, c = (d * float(np.exp(-(chances.sum(axis=axis) @ _LOG_ODDS))) for axis in (1, 0))
+    c_own, c = (d * float(np.exp(-(chances.sum(axis=axis) @ log_odds))) for axis in (1, 0))
     return _Hierarchy(c, c_own, float((chances * left).sum()) / freedom, known)
 
 
-def _at_zero(sums: _Sums, a: Any, slopes: Floats, about: Floats) -> tuple[Floats, Floats]:
+def _at_zero(sums: _Sums, a: int, slopes: Floats, about: Floats) -> tuple[Floats, Floats]:
     """theta and its covariance at x = 0, from the slopes and the level at the rows' mean: those are independent."""
     centre = sums.centres[a]
     inverse = np.empty((slopes.size + 1, slopes.size + 1))
@@ -217,12 +291,15 @@ def _at_zero(sums: _Sums, a: Any, slopes: Floats, about: Floats) -> tuple[Floats
     return np.concatenate([[sums.levels[a] - centre @ slopes], slopes]), inverse
 
 
-def _level_prior(levels: Floats, errors: Floats, guess: float, variance: float) -> tuple[float, float]:
+def _level_prior(
+    levels: Floats, errors: Floats, guess: float, variance: float, options: LinearPriorOptions
+) -> tuple[float, float]:
     """Mean of an action's level, and its variance in units of `variance`, by what the others' levels are."""
     if levels.size == 0:
         return 0.0, 5.0 * guess
     weights = 1.0 / (errors + guess)
     mean = float(weights @ levels / weights.sum())
     apart = float(((levels - mean) ** 2).sum() / variance - errors.sum() * (1.0 - 1.0 / levels.size))
-    between = (max(apart, 0.0) + LEVELS_WORTH * guess) / (levels.size - 1.0 + LEVELS_WORTH)
+    worth = options.levels_worth
+    between = (max(apart, 0.0) + worth * guess) / (levels.size - 1.0 + worth)
     return mean, between + 1.0 / float(weights.sum())

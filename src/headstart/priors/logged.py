@@ -10,7 +10,9 @@ users.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,12 +23,8 @@ from headstart.errors import OptionError
 from headstart.estimates.summary import Summary
 from headstart.kernels.beliefs import Belief
 from headstart.kernels.moments import Moments
-
-TRUST = 0.8  # in a log of two actions; see `trust_among`
-RIVAL_SHARE = 1.0  # of the distrust; the rest is vague
-RIVAL_WIDTH = 0.6  # of the spread S: how far from the best action's mean a rival's may be
-POOLING = 8.0  # outcomes' worth of the pooled variance in each action's own, as in ThompsonNormal
-MOST_FREEDOM = 30.0  # outcomes' worth of the log's variance at most: users correct a wrong one soon
+from headstart.priors.components import Axes, Components
+from headstart.priors.options import LoggedPriorOptions
 
 LOGGED, RIVAL, VAGUE = range(3)  # the prior's components
 
@@ -42,30 +40,84 @@ class TrustReadings(NamedTuple):
     trust: Floats  # the chance, by now, that the log is right about the action
 
 
-def new_belief(n_actions: int, summary: Summary, trust: Floats, rival_share: float = RIVAL_SHARE) -> Belief:
-    """The prior, before any user. Its posterior has to be refreshed, once for each action."""
-    share = check_number("rival_share", rival_share, low=0.0, high=1.0)
-    means, sizes, variances = check_known(summary, n_actions)
-    is_known = sizes > 0.0
-    centre, top, between = 0.0, 0.0, 0.0
-    if is_known.any():
-        centre, top = float(means[is_known].mean()), float(means[is_known].max())
-        between = float(((means[is_known] - centre) ** 2).sum() / max(is_known.sum() - 1, 1))
-    own = np.maximum(sizes - 1.0, 0.0)
-    pooled = (float((own * variances).sum()) + between) / (float(own.sum()) + 1.0)
-    variance = (own * variances + POOLING * pooled) / (own + POOLING)
-    unit = variance / (pooled + between) if pooled > 0.0 else np.ones(n_actions)  # plays that N(., S^2) is worth
-    wrong = 1.0 - np.where(is_known, trust, 0.0)
-    chances = np.stack([1.0 - wrong, wrong * share, wrong * (1.0 - share)], axis=1)
-    with np.errstate(divide="ignore"):
-        log_priors, log_others = np.log(chances), np.log([0.0, share, 1.0 - share])
-    centres = np.stack(
-        [np.where(is_known, means, centre), np.full(n_actions, top), np.full(n_actions, centre)], axis=1
-    )
-    plays = np.stack([np.where(is_known, sizes, unit), unit / RIVAL_WIDTH**2, unit], axis=1)
-    freedoms = np.clip(own, POOLING, MOST_FREEDOM) if pooled > 0.0 else np.full(n_actions, POOLING)
-    posterior = (chances, centres.copy(), np.zeros(centres.shape))
-    return Belief(centres, plays, log_priors, log_others, variance, freedoms, *posterior)
+@dataclass(frozen=True, eq=False)
+class LoggedPrior:
+    """A mixture of normal distributions of each action's mean: what the log says, a rival, anything."""
+
+    chances: Floats  # (K, 3) of the components
+    centres: Floats  # (K, 3)
+    sizes: Floats  # (K, 3) plays that they are worth: the variance of a mean is the outcomes' / size
+    others: Floats  # (3,) chances without the log
+    variances: Floats  # (K,) of an outcome; 0: unknown, the users' will stand in
+    freedoms: Floats  # (K,) outcomes that this variance is worth
+    action_names: tuple[object, ...]
+
+    @classmethod
+    def of_summary(
+        cls,
+        summary: Summary,
+        trust: Floats,
+        options: LoggedPriorOptions = LoggedPriorOptions(),
+        action_names: Sequence[object] | None = None,
+    ) -> Self:
+        """The prior that a log's summary is, if the log is right about each action with chance `trust`, (K,)."""
+        k = len(trust)
+        means, sizes, variances = check_known(summary, k)
+        is_known = sizes > 0.0
+        centre, top, between = 0.0, 0.0, 0.0
+        if is_known.any():
+            centre, top = float(means[is_known].mean()), float(means[is_known].max())
+            between = float(((means[is_known] - centre) ** 2).sum() / max(is_known.sum() - 1, 1))
+        own, pooling = np.maximum(sizes - 1.0, 0.0), options.pooling
+        pooled = (float((own * variances).sum()) + between) / (float(own.sum()) + 1.0)
+        variance = (own * variances + pooling * pooled) / (own + pooling)
+        unit = variance / (pooled + between) if pooled > 0.0 else np.ones(k)  # plays that N(., S^2) is worth
+        wrong, share = 1.0 - np.where(is_known, trust, 0.0), options.rival_share
+        return cls(
+            chances=np.stack([1.0 - wrong, wrong * share, wrong * (1.0 - share)], axis=1),
+            centres=np.stack([np.where(is_known, means, centre), np.full(k, top), np.full(k, centre)], axis=1),
+            sizes=np.stack([np.where(is_known, sizes, unit), unit / options.rival_width**2, unit], axis=1),
+            others=np.array([0.0, share, 1.0 - share]),
+            variances=variance,
+            freedoms=np.clip(own, pooling, options.most_freedom) if pooled > 0.0 else np.full(k, pooling),
+            action_names=tuple(range(k) if action_names is None else action_names),
+        )
+
+    @property
+    def n_actions(self) -> int:
+        return len(self.chances)
+
+    @property
+    def worth(self) -> Floats:
+        """Users who would tell as much of each action's mean as the log does, as far as it is believed, (K,)."""
+        return np.array(self.chances[:, LOGGED] * self.sizes[:, LOGGED])
+
+    @property
+    def components(self) -> Components:
+        """Chance, mean and standard deviation of each component."""
+        errors = np.sqrt(self.variances[:, None] / self.sizes)
+        return Components(("the log", "rival of the best", "anything"), self.chances, self.centres, errors)
+
+    def weakened(self, share: float) -> LoggedPrior:
+        """The same prior with the log counted `share` times: it says the same, and is worth so much less."""
+        sizes = self.sizes.copy()
+        sizes[:, LOGGED] *= check_number("share", share, 1e-9, 1.0)
+        return replace(self, sizes=sizes)
+
+    def new_belief(self) -> Belief:
+        """The arrays that an oracle works on. Its posterior has to be refreshed, once for each action."""
+        with np.errstate(divide="ignore"):
+            log_priors, log_others = np.log(self.chances), np.log(self.others)
+        posterior = self.chances.copy(), self.centres.copy(), np.zeros(self.centres.shape)
+        known = self.centres.copy(), self.sizes.copy(), log_priors, log_others
+        return Belief(*known, self.variances.copy(), self.freedoms.copy(), *posterior)
+
+    def plot(self, axes: Axes) -> None:
+        """Draw the components of each action's mean on matplotlib axes."""
+        self.components.plot(axes, self.action_names)
+
+    def __str__(self) -> str:
+        return self.components.describe(self.action_names, self.worth)
 
 
 def read_belief(tally: Moments, belief: Belief) -> TrustReadings:
@@ -79,7 +131,7 @@ def read_belief(tally: Moments, belief: Belief) -> TrustReadings:
     return TrustReadings(tally.counts.copy(), means, means - half, means + half, errors, trust)
 
 
-def trust_among(n_actions: int, trust: float = TRUST) -> float:
+def trust_among(n_actions: int, trust: float = LoggedPriorOptions.trust) -> float:
     """The chance that a log is right about one of K actions, if it is `trust` among two: 1 - (1 - trust) 2 / K.
 
     A log is not wrong more often because it has more actions, and doubt about each of many is dear.

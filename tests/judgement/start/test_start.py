@@ -41,8 +41,8 @@ def test_it_explains_itself():
     assert "trust starts at 0.867" in policy.explanation
     assert "context-free" in policy.explanation
     assert policy.summary.n_actions == 3
-    assert (policy.virtual_plays <= policy.effective_sizes).all()
-    assert policy.virtual_plays.sum() > 0
+    assert (policy.worth <= policy.effective_sizes).all()
+    assert policy.worth.sum() > 0
     assert policy.audit.facts.n_rows == 200
 
 

@@ -17,15 +17,16 @@ import numpy as np
 from headstart.arrays import Floats
 from headstart.judgement.audit.rules import Reason
 from headstart.priors.logged import trust_among
+from headstart.priors.options import LoggedPriorOptions
 
 if TYPE_CHECKING:
     from headstart.judgement.audit.audit import Audit
 
-# In a log of two actions, before any finding; by what the means are adjusted by, and why.
+# Why a log may be believed, by what its means are adjusted by.
 BASES = {
-    "logged": (0.8, "the propensities are logged"),
-    "estimated": (0.8, "the propensities are estimated from the contexts, which may lack one"),
-    "nothing": (0.6, "there are neither propensities nor contexts to adjust by"),
+    "logged": "the propensities are logged",
+    "estimated": "the propensities are estimated from the contexts, which may lack one",
+    "nothing": "there are neither propensities nor contexts to adjust by",
 }
 
 
@@ -46,11 +47,16 @@ def suggest_trust(audit: Audit) -> Trust:
     return weigh_reasons(audit.facts.action_names, audit.facts.basis, audit.verdict.reasons)
 
 
-def weigh_reasons(action_names: Sequence[object], basis: str, reasons: Sequence[Reason]) -> Trust:
+def weigh_reasons(
+    action_names: Sequence[object],
+    basis: str,
+    reasons: Sequence[Reason],
+    options: LoggedPriorOptions = LoggedPriorOptions(),
+) -> Trust:
     """Trust by the reasons' odds; those of one rule that are about the whole log count once."""
-    among_two, why = BASES[basis]
+    among_two = options.unadjusted_trust if basis == "nothing" else options.trust
     start = trust_among(len(action_names), among_two)
-    words = [f"{why}: trust starts at {start:.3g}"]
+    words = [f"{BASES[basis]}: trust starts at {start:.3g}"]
     odds = np.full(len(action_names), start / (1.0 - start))
     counted: set[str] = set()
     for reason in reasons:

@@ -24,6 +24,7 @@ from headstart.judgement.audit.findings import glance
 from headstart.judgement.audit.rules import QUICK_RULES, find_reasons
 from headstart.judgement.audit.trust import Trust, weigh_reasons
 from headstart.logs.log import Log
+from headstart.priors.options import LoggedPriorOptions
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +35,7 @@ class Look:
     notes: tuple[str, ...]  # what was done, in words
 
 
-def look_at(log: Log, population: object = None) -> Look:
+def look_at(log: Log, population: object, options: LoggedPriorOptions) -> Look:
     """The log with usable propensities, its summary for the population, and how far the quick checks let trust it."""
     notes: list[str] = []
     reasons = find_reasons(QUICK_RULES, glance(log)) if log.has_propensities else []
@@ -54,7 +55,7 @@ def look_at(log: Log, population: object = None) -> Look:
     summary = DoublyRobust(seen, population=population).summary()
     notes.append(_name_estimate(log, population))
     basis = "logged" if is_logged else "estimated" if log.n_features else "nothing"
-    return Look(seen, summary, weigh_reasons(log.action_names, basis, reasons), tuple(notes))
+    return Look(seen, summary, weigh_reasons(log.action_names, basis, reasons, options), tuple(notes))
 
 
 def _name_estimate(log: Log, population: object) -> str:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from headstart.arrays import Floats, Integers
+from headstart.arrays import Bools, Floats, Integers, Scratch
 from headstart.checks import check_context
-from headstart.errors import OptionError
 from headstart.estimates.summary import Summary
 from headstart.judgement.audit.audit import Audit, audit
 from headstart.judgement.audit.trust import Trust
 from headstart.kernels import implements, kernel, play, probabilities, update
-from headstart.oracles.knowledge_gradient import HORIZON
+from headstart.logs.any_log import AnyLog
 from headstart.parts import ContextLike, Oracle, State, Wrapper
+from headstart.priors.linear import LinearPrior
+from headstart.priors.logged import LoggedPrior
 
 
 class View(NamedTuple):
@@ -28,37 +29,52 @@ class View(NamedTuple):
 
 
 class StartedState(NamedTuple):
-    oracle: Any
-    constant: float
-    columns: Integers
-    centres: Floats
-    scales: Floats
-    seen: Floats  # (m + 1,) scratch
+    oracle: State
+    lens: View  # numba keeps the name `view` for itself
+    seen: Scratch  # (m + 1,)
 
 
 @kernel
-def _see(state: Any, context: Any) -> None:
-    state.seen[0] = state.constant
-    for j in range(state.columns.size):
-        state.seen[j + 1] = (context[state.columns[j]] - state.centres[j]) / state.scales[j]
+def _see(state: StartedState, context: Floats) -> None:
+    state.seen[0] = state.lens.constant
+    for j in range(state.lens.columns.size):
+        column = state.lens.columns[j]
+        state.seen[j + 1] = (context[column] - state.lens.centres[j]) / state.lens.scales[j]
 
 
 @implements(play, StartedState)
-def _play(state: Any, context: Any, available: Any) -> Any:
+def _play(state: StartedState, context: Floats, available: Bools) -> int:
     _see(state, context)
     return play(state.oracle, state.seen, available)
 
 
 @implements(update, StartedState)
-def _update(state: Any, context: Any, action: Any, outcome: Any) -> None:
+def _update(state: StartedState, context: Floats, action: int, outcome: float) -> None:
     _see(state, context)
     update(state.oracle, state.seen, action, outcome)
 
 
 @implements(probabilities, StartedState)
-def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
+def _probabilities(state: StartedState, context: Floats, available: Bools, out: Floats) -> None:
     _see(state, context)
     probabilities(state.oracle, state.seen, available, out)
+
+
+class Choice(NamedTuple):
+    """What decides, how it sees a user, what it believes before the first, and why it was chosen."""
+
+    oracle: Oracle
+    view: View | None  # None: it does not look
+    prior: LoggedPrior | LinearPrior | None  # None: a forest, which has learnt the rows
+    reason: str
+
+
+class Origin(NamedTuple):
+    """What a policy was started from."""
+
+    log: AnyLog
+    population: object  # contexts of the users to come; None: such as the log's
+    horizon: int
 
 
 class Started(Wrapper):
@@ -68,6 +84,8 @@ class Started(Wrapper):
     ----------
     oracle
         What decides.
+    prior
+        What was believed before the first user, to print and to plot; None for a forest, which has learnt the rows.
     summary, trust
         What the log says per action, and how far it is believed.
     explanation
@@ -75,20 +93,23 @@ class Started(Wrapper):
     """
 
     def __init__(
-        self,
-        oracle: Oracle,
-        *,
-        log: Any,
-        population: Any,
-        horizon: int,
-        summary: Summary,
-        trust: Trust,
-        reasons: tuple[str, ...],
-        view: View | None,
+        self, choice: Choice, origin: Origin, summary: Summary, trust: Trust, reasons: tuple[str, ...]
     ) -> None:
-        self.oracle, self.summary, self.trust, self.reasons = oracle, summary, trust, reasons
-        self._log, self._population, self._horizon, self._view = log, population, horizon, view
-        self._seen = np.ones(1 if view is None else view.columns.size + 1)
+        self.oracle, self.prior = choice.oracle, choice.prior
+        self.summary, self.trust, self.reasons = summary, trust, reasons
+        self._origin, self._view = origin, choice.view
+        self._n_features = 0 if choice.view is None else origin.log.n_features
+        self._seen = np.ones(1 if choice.view is None else choice.view.columns.size + 1)
+
+    @property
+    def inner(self) -> Oracle:
+        """What decides."""
+        return self.oracle
+
+    @property
+    def n_features(self) -> int:
+        """Columns of the log that a context has; 0: none is looked at."""
+        return self._n_features
 
     @property
     def explanation(self) -> str:
@@ -101,50 +122,30 @@ class Started(Wrapper):
         return self.summary.effective_sizes
 
     @property
-    def virtual_plays(self) -> Integers:
-        """What the log is worth per action as far as it is believed: the effective sizes times the trust, (K,)."""
+    def worth(self) -> Integers:
+        """Users that the log is worth per action as far as it is believed: effective sizes times trust, (K,)."""
         return np.floor(self.trust.weights * self.summary.effective_sizes).astype(np.int64)
 
     @cached_property
     def audit(self) -> Audit:
         """The whole audit of the log, made when first asked for."""
-        return audit(self._log, horizon=self._horizon, population=self._population)
-
-    @property
-    def inner(self) -> Oracle:
-        """What decides."""
-        return self.oracle
-
-    @property
-    def n_features(self) -> int:
-        """How long a context is; 0: none is looked at."""
-        return 0 if self._view is None else int(self._log.n_features)
+        return audit(self._origin.log, horizon=self._origin.horizon, population=self._origin.population)
 
     def around(self, inner: State) -> State:
-        """The state of the whole around the oracle's."""
-        return inner if self._view is None else StartedState(inner, *self._view, self._seen)
+        """The compiled view of a user, around the oracle's state."""
+        return inner if self._view is None else StartedState(inner, self._view, self._seen)
 
-    def seen(self, context: ContextLike) -> Floats | None:
+    def seen(self, context: ContextLike) -> ContextLike:
         """The columns that are decided on, in standard units; from the log's columns, or from these alone."""
         view = self._view
         if view is None:
             return None
         given = np.asarray(context, dtype=np.float64).reshape(-1) if context is not None else np.empty(0)
-        if given.size == view.columns.size != self._log.n_features:
+        if given.size == view.columns.size != self._n_features:
             chosen = check_context(given, view.columns.size)
         else:
-            chosen = check_context(context, self._log.n_features)[view.columns]
+            chosen = check_context(context, self._n_features)[view.columns]
         return np.concatenate([[view.constant], (chosen - view.centres) / view.scales])
 
     def __repr__(self) -> str:
-        worth = np.round(self.virtual_plays).astype(int).tolist()
-        return f"Started({self.oracle!r}, virtual plays {worth})"
-
-
-def check_horizon(horizon: Any) -> int:
-    """A whole number of users to come."""
-    if horizon is None:
-        return HORIZON
-    if isinstance(horizon, bool) or not isinstance(horizon, int | np.integer) or horizon < 1:
-        raise OptionError(f"horizon must be a whole number of at least 1, or None, got {horizon!r}")
-    return int(horizon)
+        return f"Started({self.oracle!r}, worth {self.worth.tolist()} users)"

@@ -38,8 +38,9 @@ def section(title: str) -> str:
 
 def rows(title: str) -> dict[str, list[str]]:
     """The table's rows by their first cell."""
-    cells = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in section(title).splitlines()]
-    return {row[0].strip("` |"): row for row in cells if row[0].startswith(("`", " `", "| `"))}
+    lines = [line for line in section(title).splitlines() if line.startswith("| `")]
+    cells = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+    return {row[0].strip("`"): row for row in cells}
 
 
 def written(value: object) -> str:

@@ -6,6 +6,7 @@
     ├── OutcomeError               an outcome that is not a finite number, or outside the stated range
     ├── ContextError               a context of the wrong length or kind
     ├── OptionError                a setting outside its range
+    │   └── CannotBeSaved          a part that has no way to save its state
     └── MissingExtraError          an optional dependency that is not installed, and how to get it
 
 All but MissingExtraError are ValueErrors too, MissingExtraError is an ImportError too, so code that
@@ -35,6 +36,10 @@ class ContextError(HeadstartError, ValueError):
 
 class OptionError(HeadstartError, ValueError):
     """A setting is outside its range."""
+
+
+class CannotBeSaved(OptionError):
+    """A part, or one that it holds, has no way to save its state."""
 
 
 class MissingExtraError(HeadstartError, ImportError):

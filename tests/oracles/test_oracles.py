@@ -14,7 +14,8 @@ from scipy import stats
 
 import headstart as hs
 from headstart.errors import ActionError, OptionError, OutcomeError
-from tests.warmstart.test_warmstart import ORACLES
+from tests.catalogue import ORACLES
+from tests.warmstart.test_warmstart import CONTEXT_FREE
 
 FALSE_ALARM = 1e-6
 CLASSES = [hs.UCB, hs.ABTest, hs.Greedy, hs.EpsilonGreedy, hs.Exp3, hs.ThompsonBeta, hs.ThompsonGaussian]
@@ -38,7 +39,7 @@ def future(oracle: Any, n: int = 40) -> list[Any]:
     return told
 
 
-@pytest.mark.parametrize("name", ORACLES)
+@pytest.mark.parametrize("name", CONTEXT_FREE)
 def test_a_restored_oracle_has_the_same_future(name: str):
     oracle = taught(name)
     restored = ORACLES[name](99)
@@ -50,7 +51,7 @@ def test_a_restored_oracle_has_the_same_future(name: str):
         assert future(twin) == expected
 
 
-@pytest.mark.parametrize("name", ORACLES)
+@pytest.mark.parametrize("name", CONTEXT_FREE)
 def test_a_copy_and_a_saved_state_are_independent(name: str):
     oracle = taught(name)
     saved, twin = oracle.get_state(), oracle.copy()
@@ -64,7 +65,7 @@ def test_a_copy_and_a_saved_state_are_independent(name: str):
     np.testing.assert_array_equal(before["tally.counts"], oracle.get_state()["tally.counts"])
 
 
-@pytest.mark.parametrize("name", ORACLES)
+@pytest.mark.parametrize("name", CONTEXT_FREE)
 def test_a_state_of_another_shape_is_rejected_and_changes_nothing(name: str):
     oracle = taught(name)
     before = oracle.get_state()
@@ -78,7 +79,7 @@ def test_a_state_of_another_shape_is_rejected_and_changes_nothing(name: str):
         np.testing.assert_array_equal(value, before[key])
 
 
-@pytest.mark.parametrize("name", ORACLES)
+@pytest.mark.parametrize("name", CONTEXT_FREE)
 @pytest.mark.parametrize("n", [0, 1, 25])
 def test_plays_come_with_their_exact_chances(name: str, n: int):
     """3,000 plays for each of 4 masks, chi-square on the actions with a chance; false alarm 1e-6 each."""
@@ -102,7 +103,7 @@ def test_plays_come_with_their_exact_chances(name: str, n: int):
             assert ((counts[possible] - expected) ** 2 / expected).sum() < stats.chi2.isf(FALSE_ALARM, 2)
 
 
-@pytest.mark.parametrize("name", ORACLES)
+@pytest.mark.parametrize("name", CONTEXT_FREE)
 def test_probabilities_disturb_nothing(name: str):
     oracle = taught(name)
     before = oracle.get_state()
@@ -112,7 +113,7 @@ def test_probabilities_disturb_nothing(name: str):
             np.testing.assert_array_equal(value, before[key])
 
 
-@pytest.mark.parametrize("name", ORACLES)
+@pytest.mark.parametrize("name", CONTEXT_FREE)
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
@@ -141,7 +142,7 @@ def test_a_rejected_call_changes_nothing(name: str, call: Any, error: type[Excep
         np.testing.assert_array_equal(value, before[key])
 
 
-@pytest.mark.parametrize("name", ORACLES)
+@pytest.mark.parametrize("name", CONTEXT_FREE)
 def test_an_outcome_of_zero_and_action_zero_count(name: str):
     oracle = ORACLES[name](1)
     oracle.update(None, 0, 0.0)

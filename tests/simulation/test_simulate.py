@@ -12,8 +12,9 @@ import pytest
 import headstart as hs
 from headstart.errors import OptionError
 from headstart.simulation.simulate import Curve
+from tests.catalogue import ORACLES
 from tests.plain import Plain
-from tests.warmstart.test_warmstart import ORACLES
+from tests.warmstart.test_warmstart import CONTEXT_FREE
 
 # Clicks, so that every oracle takes the outcomes; three kinds, so that matching has something to match.
 CLICKS = hs.worlds.Cells(
@@ -42,7 +43,7 @@ def both_ways(world: Any, make: Callable, make_plain: Callable, rounds: int = 80
     return compiled
 
 
-@pytest.mark.parametrize("name", ORACLES)
+@pytest.mark.parametrize("name", CONTEXT_FREE)
 def test_every_oracle_in_plain_python_gives_the_same_numbers(name: str):
     schedule = "batch" if name == "Greedy" else "each-round"  # asked round by round, Greedy asks for action 0 alone
 

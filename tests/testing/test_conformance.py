@@ -1,89 +1,60 @@
 """The conformance suite passes every built-in part and catches parts that break their contract."""
 
+from __future__ import annotations
+
 import math
+import pickle
 
 import numpy as np
 import pytest
-from sklearn.tree import DecisionTreeRegressor
 
 import headstart as hs
-from headstart import relatives
-from headstart.estimates.summary import Summary
-from headstart.evaluators.linear_model import linear_sums
-from headstart.testing import check_evaluator, check_oracle
+from headstart.errors import OptionError
+from headstart.testing import check_evaluator, check_oracle, check_policy, check_world
+from tests import catalogue
 
-LOG = hs.worlds.Synthetic(n_actions=3, n_log=60).draw(np.random.default_rng(3)).log
-SUMMARY = Summary(np.array([0.2, 0.5, 0.4]), np.array([0.1, 0.1, 0.2]), np.full(3, 0.25))
-PARTIAL = Summary(np.array([0.2, np.nan, np.nan]), np.array([0.1, np.inf, np.inf]), np.array([0.25, np.nan, np.nan]))
-
-ORACLES = {
-    "UCB": lambda: hs.UCB(3),
-    "ABTest": lambda: hs.ABTest(3, rng=1),
-    "ABTest that ends": lambda: hs.ABTest(3, test_rounds=5, rng=1),
-    "Greedy": lambda: hs.Greedy(3),
-    "EpsilonGreedy": lambda: hs.EpsilonGreedy(3, epsilon=0.2, rng=1),
-    "EpsilonGreedy decreasing": lambda: hs.EpsilonGreedy(3, decay=3.0, rng=1),
-    "Exp3": lambda: hs.Exp3(3, rng=1),
-    "ThompsonGaussian": lambda: hs.ThompsonGaussian(3, rng=1),
-    "ThompsonBeta": lambda: hs.ThompsonBeta(3, rng=1),
-    "ThompsonNormal": lambda: hs.ThompsonNormal(3, rng=1),
-    "RobustThompson": lambda: hs.RobustThompson(3, SUMMARY, rng=1),
-    "RobustThompson that trusts blindly": lambda: hs.RobustThompson(3, SUMMARY, trust=1.0, rng=1),
-    "RobustThompson that knows one action": lambda: hs.RobustThompson(3, PARTIAL, trust=[0.9, 0.5, 0.5], rng=1),
-    "KnowledgeGradient": lambda: hs.KnowledgeGradient(3, SUMMARY, rng=1),
-    "KnowledgeGradient that knows one action": lambda: hs.KnowledgeGradient(3, PARTIAL, trust=0.5, rng=1),
-    "LinKnowledgeGradient": lambda: hs.LinKnowledgeGradient.from_rows(
-        np.column_stack([np.ones(len(LOG)), LOG.contexts[:, 1:]]), LOG.actions, LOG.outcomes, 3, rng=1
-    ),
-    "UCBTuned": lambda: hs.UCBTuned(3),
-    "UCBNormal": lambda: hs.UCBNormal(3),
-    "KLUCB": lambda: hs.KLUCB(3),
-    "MinUCB": lambda: hs.MinUCB(3, SUMMARY, bias_bound=0.1, forced=1.0, half_life=100.0),
-    "MinUCB of observed variances": lambda: hs.MinUCB(3, PARTIAL, follows_variance=True),
-    "MinLinUCB": lambda: hs.MinLinUCB(3, 6, *linear_sums(LOG, hs.features.disjoint(3, 6)), bias_bound=0.1),
-    "DiscountedUCB": lambda: hs.DiscountedUCB(3, half_life=10.0),
-    "SlidingWindowUCB": lambda: hs.SlidingWindowUCB(3, window=10),
-    "DiscountedThompson": lambda: hs.DiscountedThompson(3, half_life=10.0, rng=1),
-    "Guarded": lambda: hs.Guarded(hs.WarmStart(hs.ThompsonGaussian(3, rng=1), hs.IPSWeighting(LOG), rng=1)),
-    "Guarded that begins again": lambda: hs.Guarded(hs.WarmStart(hs.ABTest(3, rng=1), hs.IPSWeighting(LOG), rng=1)),
-    "artificial replay": lambda: relatives.artificial_replay(hs.UCB(3), LOG, rng=1),
-    "historical UCB": lambda: relatives.historical_ucb(LOG, rng=1),
-    "estimate, then commit": lambda: relatives.EstimateThenCommit(SUMMARY),
-    "ARRoWCB": lambda: relatives.ARRoWCB(LOG, rng=1),
-    "StochasticDelayedBandit": lambda: hs.StochasticDelayedBandit(hs.UCB(3)),
-    "StochasticDelayedBandit random": lambda: hs.StochasticDelayedBandit(
-        hs.ThompsonBeta(3, rng=1), hs.ABTest(3, rng=2)
-    ),
-    "WarmStart": lambda: hs.WarmStart(hs.ThompsonBeta(3, rng=1), hs.NoLog(), rng=1),
-    "WarmStart from a log": lambda: hs.WarmStart(hs.ThompsonGaussian(3, rng=1), hs.IPSWeighting(LOG), rng=1),
-    "one action": lambda: hs.UCB(1),
-}
-
-EVALUATORS = {
-    "NoLog": hs.NoLog,
-    "ExactMatching": lambda: hs.ExactMatching(LOG, rng=1),
-    "PropensityMatching": lambda: hs.PropensityMatching(LOG, rng=1),
-    "PropensityMatching by function": lambda: hs.PropensityMatching(
-        LOG, propensity=lambda context: np.full(3, 1 / 3), rng=1
-    ),
-    "IPSWeighting": lambda: hs.IPSWeighting(LOG),
-    "HistoricalAverage": lambda: hs.HistoricalAverage(LOG, rng=1),
-    "OutcomeModel": lambda: hs.OutcomeModel(LOG),
-    "OutcomeModel of trees": lambda: hs.OutcomeModel(LOG, DecisionTreeRegressor(random_state=0)),
-    "OutcomeModel of xgboost": lambda: hs.OutcomeModel.boosted(LOG),
-    "BalancedWeighting": lambda: hs.BalancedWeighting(LOG),
-    "DoublyRobust": lambda: hs.DoublyRobust(LOG),
-}
+LOG = catalogue.LOG
 
 
-@pytest.mark.parametrize("name", ORACLES)
-def test_built_in_oracle_conforms(name):
-    check_oracle(ORACLES[name])
+@pytest.mark.parametrize("kind", ["ORACLES", "EVALUATORS", "WORLDS"])
+def test_every_built_in_part_has_an_example(kind: str):
+    """A new part that asks for more than the usual needs an example in tests/catalogue.py."""
+    missing = set(getattr(catalogue, f"BUILT_IN_{kind}")) - set(getattr(catalogue, kind))
+    assert not missing, f"give an example in tests/catalogue.py of {', '.join(sorted(missing))}"
 
 
-@pytest.mark.parametrize("name", EVALUATORS)
-def test_built_in_evaluator_conforms(name):
-    check_evaluator(EVALUATORS[name])
+@pytest.mark.parametrize("room", ["oracles", "evaluators"])
+def test_every_built_in_part_is_exported(room: str):
+    found = set(getattr(catalogue, f"BUILT_IN_{room.upper()}"))
+    assert found <= set(getattr(hs, room).__all__), f"headstart/{room}/__init__.py exports every part"
+    assert found <= set(hs.__all__), "headstart/__init__.py exports every part"
+
+
+@pytest.mark.parametrize("name", catalogue.ORACLES)
+def test_built_in_oracle_conforms(name: str):
+    pickle.dumps(check_oracle(lambda: catalogue.ORACLES[name](1)))
+
+
+@pytest.mark.parametrize("name", catalogue.POLICIES)
+def test_built_in_policy_is_an_oracle(name: str):
+    pickle.dumps(check_oracle(lambda: catalogue.POLICIES[name](1)))
+
+
+@pytest.mark.parametrize("name", catalogue.EVALUATORS)
+def test_built_in_evaluator_conforms(name: str):
+    check_evaluator(lambda: catalogue.EVALUATORS[name](1))
+
+
+@pytest.mark.parametrize("name", catalogue.WORLDS)
+def test_built_in_world_conforms(name: str):
+    check_world(catalogue.WORLDS[name])
+
+
+def test_policies_conform_in_a_world():
+    world = hs.worlds.Synthetic(n_actions=2, n_log=40)
+    thompson = hs.ThompsonNormal
+    check_policy(lambda drawn, log, rng: hs.WarmStart(thompson(2, rng=rng), hs.IPSWeighting(log), rng=rng), world)
+    check_policy(lambda drawn, log, rng: hs.start(log, decide_on=range(4), rng=rng), world)
 
 
 class Coin:
@@ -144,6 +115,44 @@ class ForgetsHowToCopy(Coin):
         return twin
 
 
+class CannotBeReseeded(Coin):
+    def reseed(self, rng):
+        self.rgn = np.random.default_rng(rng)
+
+
+class SavesNoRandomness(Coin):
+    def reseed(self, rng):
+        self.rng = np.random.default_rng(rng)
+
+    def get_state(self):
+        return {}
+
+    def set_state(self, saved):
+        pass
+
+
+class DrawsWhenAsked(Coin):
+    def probabilities(self, context=None, available=None):
+        self.rng.random()
+        return super().probabilities(context, available)
+
+    def play(self, context=None, available=None):
+        return int(self.rng.choice(2, p=Coin.probabilities(self, context, available)))
+
+
+class LosesItselfInPickle(Coin):
+    def __getstate__(self):
+        return {}
+
+    def __setstate__(self, saved):
+        self.rng = np.random.default_rng(5)
+
+    def __deepcopy__(self, memo):
+        twin = type(self)()
+        twin.rng.bit_generator.state = self.rng.bit_generator.state
+        return twin
+
+
 def test_a_users_plain_oracle_conforms():
     check_oracle(Coin())
 
@@ -156,6 +165,10 @@ def test_a_users_plain_oracle_conforms():
         (IgnoresAvailable, "the only available action is played"),
         (SwallowsNaN, "an outcome of NaN is rejected"),
         (ForgetsHowToCopy, "a copy has the same future"),
+        (CannotBeReseeded, "reseeded with another seed, a randomised oracle plays otherwise"),
+        (SavesNoRandomness, "one restored by set_state has the same future"),
+        (DrawsWhenAsked, "asking for probabilities changes no later play"),
+        (LosesItselfInPickle, "a pickled one has the same future"),
     ],
 )
 def test_a_broken_oracle_is_caught(broken, promise):
@@ -181,6 +194,46 @@ def test_an_evaluator_that_never_ends_is_caught():
 def test_an_evaluator_that_answers_nan_is_caught():
     with pytest.raises(AssertionError, match="finite float or None, got nan"):
         check_evaluator(AnswersNaN())
+
+
+class Nearest:
+    """An evaluator of one's own: the outcome of the nearest unused row of the action. It looks at contexts."""
+
+    def __init__(self, log):
+        self._contexts, self._actions, self._outcomes = log.contexts, log.actions, log.outcomes
+        self._is_used = np.zeros(len(log), dtype=bool)
+
+    def get_outcome(self, context, action):
+        rows = np.flatnonzero((self._actions == action) & ~self._is_used)
+        if not rows.size:
+            return None
+        row = rows[((self._contexts[rows] - context) ** 2).sum(axis=1).argmin()]
+        self._is_used[row] = True
+        return float(self._outcomes[row])
+
+
+class NearestWithItsLog(Nearest):
+    def __init__(self, log):
+        super().__init__(log)
+        self.log = log
+
+
+def test_an_evaluator_of_ones_own_that_looks_at_contexts_works():
+    check_evaluator(NearestWithItsLog(LOG))
+    policy = hs.WarmStart(hs.UCB(3), NearestWithItsLog(LOG), rng=0)
+    policy.play(LOG.contexts[0])
+    assert policy.virtual_plays.sum() > 0
+    given = hs.WarmStart(hs.UCB(3), Nearest(LOG), contexts=LOG.contexts, rng=0)
+    given.play(None)
+    assert given.virtual_plays.sum() > 0
+
+
+def test_an_evaluator_of_ones_own_is_told_what_it_lacks():
+    with pytest.raises(AssertionError, match=r"asked about None, .* it raised TypeError: .* offers `contexts`"):
+        check_evaluator(Nearest(LOG))
+    check_evaluator(Nearest(LOG), contexts=LOG.contexts)
+    with pytest.raises(OptionError, match=r"Nearest raised ValueError when asked about a context without columns"):
+        hs.WarmStart(hs.UCB(3), Nearest(LOG), rng=0).play(None)
 
 
 def test_the_suite_returns_what_it_was_given_untouched():

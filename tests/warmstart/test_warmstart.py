@@ -13,19 +13,13 @@ import pytest
 import headstart as hs
 from headstart.errors import ActionError, ContextError, OptionError, OutcomeError
 from headstart.warmstart.contexts import LogContexts, Population
+from tests.catalogue import ORACLES
 from tests.plain import Plain, SlowExactMatching, SlowIPSW, SlowUCB
 
-ORACLES: dict[str, Callable[[int], Any]] = {
-    "ABTest": lambda seed: hs.ABTest(3, rng=seed),
-    "ABTest, 20 rounds": lambda seed: hs.ABTest(3, test_rounds=20, rng=seed),
-    "UCB": lambda seed: hs.UCB(3),
-    "Greedy": lambda seed: hs.Greedy(3),
-    "EpsilonGreedy": lambda seed: hs.EpsilonGreedy(3, epsilon=0.3, rng=seed),
-    "EpsilonGreedy, decreasing": lambda seed: hs.EpsilonGreedy(3, decay=5.0, rng=seed),
-    "Exp3": lambda seed: hs.Exp3(3, rng=seed),
-    "ThompsonGaussian": lambda seed: hs.ThompsonGaussian(3, rng=seed),
-    "ThompsonBeta": lambda seed: hs.ThompsonBeta(3, rng=seed),
-}
+CONTEXT_FREE = (
+    *("ABTest", "ABTest, 20 rounds", "UCB", "Greedy", "EpsilonGreedy", "EpsilonGreedy, decreasing", "Exp3"),
+    *("ThompsonGaussian", "ThompsonBeta"),
+)
 
 
 def log_of_two_kinds() -> hs.Log:
@@ -68,7 +62,7 @@ class Answers:
         return self.answers[action].pop(0) if self.answers[action] else None
 
 
-@pytest.mark.parametrize("name", ORACLES)
+@pytest.mark.parametrize("name", CONTEXT_FREE)
 def test_nolog_is_the_bare_oracle_bit_for_bit(name: str):
     bare, warm = ORACLES[name](7), hs.WarmStart(ORACLES[name](7), hs.NoLog(), rng=1)
     clicks = np.random.default_rng(3)

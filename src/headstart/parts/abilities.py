@@ -15,7 +15,7 @@ from typing import Generic, TypeGuard, TypeVar
 import numpy as np
 
 from headstart.arrays import Floats, Integers
-from headstart.errors import OptionError
+from headstart.errors import CannotBeSaved, OptionError
 from headstart.estimates.summary import Summary
 from headstart.logs.encoding import Encoding
 from headstart.logs.log import Log
@@ -62,29 +62,36 @@ class Abilities(Generic[_Part]):
         if reseed is not None:
             reseed(rng)
 
+    @property
+    def can_be_reseeded(self) -> bool:
+        """Whether the part itself has `reseed`."""
+        return missing_method(self.part, "reseed") is None
+
     def reserve(self, rounds: int) -> None:
         """Make room for this many rounds in a part that keeps contexts: compiled loops cannot grow an array."""
         reserve: Callable[[int], None] | None = _ask(self.part, "reserve", None)
         if reserve is not None:
             reserve(rounds)
 
-    @property
-    def can_be_saved(self) -> bool:
-        """Whether the part itself has `get_state` and `set_state`."""
-        return missing_method(self.part, "get_state", "set_state") is None
-
     def get_state(self) -> Saved:
         """What was learnt and the state of the randomness, as arrays and plain values."""
         get_state: Callable[[], Saved] | None = _ask(self.part, "get_state", None)
-        if get_state is None or not self.can_be_saved:
-            raise OptionError(f"{type(self.part).__name__} cannot be saved: it has no get_state and set_state")
+        if get_state is None or missing_method(self.part, "set_state") is not None:
+            raise CannotBeSaved(f"{type(self.part).__name__} cannot be saved: it has no get_state and set_state")
         return get_state()
+
+    def try_get_state(self) -> Saved | None:
+        """`get_state`; None for a part that cannot be saved, or holds one that cannot."""
+        try:
+            return self.get_state()
+        except CannotBeSaved:
+            return None
 
     def set_state(self, saved: Saved) -> None:
         """Take up a state from `get_state` of a part with the same settings: it has the same future."""
         set_state: Callable[[Saved], None] | None = _ask(self.part, "set_state", None)
         if set_state is None:
-            raise OptionError(f"{type(self.part).__name__} cannot be restored: it has no set_state")
+            raise CannotBeSaved(f"{type(self.part).__name__} cannot be restored: it has no set_state")
         set_state(saved)
 
 
@@ -152,8 +159,7 @@ class EvaluatorAbilities(Abilities[Evaluator]):
     @property
     def n_actions(self) -> int | None:
         """How many actions it answers for; None: it does not say."""
-        told = self._log
-        return _ask(self.part, "n_actions", None if told is None else told.n_actions)
+        return _ask(self.part, "n_actions", None)
 
     @property
     def outcome_range(self) -> tuple[float, float] | None:

@@ -6,6 +6,7 @@ import math
 from typing import Any, NamedTuple
 
 from headstart.arrays import Integers
+from headstart.checks import check_action, check_outcome
 from headstart.kernels import implements, play, probabilities, update
 from headstart.parts import ContextLike, Evaluator, Oracle, State, Wrapper
 from headstart.randomness import RNG
@@ -73,5 +74,7 @@ class OfflineOnly(Wrapper):
         return self.policy.virtual_plays
 
     def update(self, context: ContextLike, action: int, outcome: float) -> None:
-        """Nothing is learnt: it never learns online."""
+        """Nothing is learnt: it never learns online. What is no action or no outcome is refused all the same."""
+        check_action(action, self.n_actions)
+        check_outcome(outcome)
         self.policy.end_round(context)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from headstart.arrays import Floats
 from headstart.checks import check_context
-from headstart.errors import ContextError, OptionError
+from headstart.errors import CannotBeSaved, ContextError, OptionError
 from headstart.kernels import Entry, draw_context, record_context
 from headstart.parts import Abilities, Evaluator, EvaluatorAbilities, Oracle, OracleAbilities, Saved, State
 from headstart.randomness import RNG
@@ -105,7 +105,7 @@ class VirtualUsers:
     def get_state(self) -> Saved:
         """The online contexts so far and the state of the randomness."""
         if self._function is not None:
-            raise OptionError("virtual users that a function draws cannot be saved: give WarmStart their contexts")
+            raise CannotBeSaved("virtual users that a function draws cannot be saved: give WarmStart their contexts")
         return Abilities(self._source).get_state()
 
     def set_state(self, saved: Saved) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +12,7 @@ from headstart.arrays import Bools, Floats
 from headstart.checks import Available, check_action, check_available, check_context, check_number, check_outcome
 from headstart.errors import OptionError
 from headstart.logs.log import Log
-from headstart.parts import Readings
+from headstart.parts import Readings, Saved
 from headstart.randomness import RNG, as_generator
 
 
@@ -99,6 +100,35 @@ class ARRoWCB:
     def reseed(self, rng: RNG) -> None:
         """New randomness; what was learnt stays."""
         self._rng = as_generator(rng)
+
+    def get_state(self) -> Saved:
+        """The users' sums, the credits and the state of the randomness; the log's sums are its settings."""
+        return {
+            **{name: kept.copy() for name, kept in self._learnt.items()},
+            "rng": deepcopy(self._rng.bit_generator.state),
+        }
+
+    def set_state(self, saved: Saved) -> None:
+        """Take up a state from `get_state` of one made from the same log: it has the same future."""
+        for name, kept in self._learnt.items():
+            given = np.asarray(saved.get(name))
+            if given.shape != kept.shape:
+                raise OptionError(f"state needs {name} of shape {kept.shape}, got shape {given.shape}")
+        for name, kept in self._learnt.items():
+            kept[...] = saved[name]
+        self._rng.bit_generator.state = saved["rng"]
+        for action in range(self.n_actions):
+            self._fit(action)
+
+    @property
+    def _learnt(self) -> dict[str, Floats]:
+        return {
+            "grams": self._grams,
+            "moments": self._moments,
+            "counts": self._counts,
+            "sums": self._sums,
+            "credits": self.credits,
+        }
 
     def _chances(self, row: Floats, mask: Bools) -> Floats:
         scores = np.where(mask, self._thetas[self.credits.argmax()] @ row, -np.inf)

@@ -8,8 +8,19 @@ from headstart.checks import NO_CONTEXT, check_context
 from headstart.errors import OptionError
 from headstart.estimates.summary import Summary
 from headstart.kernels import Entry, implements, is_implemented, play, probabilities, update, withdraw
+from headstart.kernels.states import load_state, save_state
 from headstart.logs.log import Log
-from headstart.parts import ContextLike, EvaluatorAbilities, Oracle, OracleAbilities, State, Wrapper
+from headstart.parts import (
+    ContextLike,
+    EvaluatorAbilities,
+    Oracle,
+    OracleAbilities,
+    Saved,
+    State,
+    Wrapper,
+    load_parts,
+    save_parts,
+)
 from headstart.randomness import RNG
 from headstart.warmstart.conflict.linear_watch import LinWatchState, new_linear_watch
 from headstart.warmstart.conflict.linear_watch import see as see_user
@@ -141,6 +152,16 @@ class Guarded(Wrapper):
             forget = OracleAbilities(self.policy).withdraw
             assert forget is not None  # checked when it was made
             forget(int(action))
+
+    def get_state(self) -> Saved:
+        """The policy's state, and what the test has seen."""
+        return {**save_parts({"policy": self.policy}), "watch": save_state(self._watch)}
+
+    def set_state(self, saved: Saved) -> None:
+        """Take up a state from `get_state` of a guard made in the same way: it has the same future."""
+        watch = load_state(self._watch, saved.get("watch", {}))
+        load_parts({"policy": self.policy}, saved)
+        self._watch = watch
 
     def __repr__(self) -> str:
         return f"Guarded({self.policy!r}, withdrawn {[conflict.action for conflict in self.withdrawals]})"

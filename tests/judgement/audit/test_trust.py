@@ -7,8 +7,9 @@ import pytest
 
 import headstart as hs
 from headstart.judgement.audit.audit import audit
-from headstart.judgement.audit.findings import CHECKS, glance
-from headstart.judgement.audit.rules import QUICK_RULES, RULES, Reason, find_reasons
+from headstart.judgement.audit.findings import CHECKS, find_reasons, glance
+from headstart.judgement.audit.reasons import Reason
+from headstart.judgement.audit.rules import QUICK_RULES, RULES
 from headstart.judgement.audit.trust import suggest_trust, weigh_reasons
 
 NAMES = ("a", "b")

@@ -1,4 +1,4 @@
-"""Findings: the audit's checks in one table, and the material they look at.
+"""Findings: the audit's checks in one table, the material they look at, and the reasons that rules find in them.
 
 A check is quick if it needs no more than sums over the rows. `glance` runs the quick ones, which is all that a start
 has time for; an audit runs all of them, and the quick ones then know more: which columns leak the outcome, and which
@@ -7,7 +7,7 @@ actions part of the users never saw.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -27,6 +27,7 @@ from headstart.judgement.audit.checks.propensities import PropensityFinding, che
 from headstart.judgement.audit.checks.refutations import RefutationFinding, refute
 from headstart.judgement.audit.checks.sensitivity import find_tipping_point
 from headstart.judgement.audit.checks.value import find_value
+from headstart.judgement.audit.reasons import Looked, Reason, Rule
 from headstart.logs.any_log import AnyLog
 from headstart.logs.log import Log
 from headstart.logs.sums import ActionSums
@@ -192,3 +193,16 @@ def glance(log: Log) -> Glance:
     """What the quick checks say of a log with logged propensities, in milliseconds."""
     material = Material(log, log, is_logged=True, is_quick=True)
     return Glance(**{check.name: check.find(material) for check in CHECKS if check.is_quick})  # type: ignore[arg-type]
+
+
+def find_reasons(rules: Sequence[Rule[Looked]], found: Looked) -> list[Reason]:
+    """The reasons in the order of the rules. Rules of one name are forms of one, the gravest first: the first that
+    finds anything speaks for all of them."""
+    reasons: dict[str, list[Reason]] = {}
+    for rule in rules:
+        if not reasons.get(rule.name):
+            reasons[rule.name] = [
+                Reason(rule.name, rule.subject, rule.severity, text, advice, action, rule.odds)
+                for text, advice, action in rule.find(found)
+            ]
+    return [reason for those in reasons.values() for reason in those]

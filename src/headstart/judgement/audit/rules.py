@@ -3,90 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from headstart.judgement.audit.checks.actions import ActionFinding
-from headstart.judgement.audit.checks.balance import LARGE, BalanceFinding, TotalsFinding
+from headstart.judgement.audit.checks.balance import LARGE, Glanced, word_balance, word_totals
+from headstart.judgement.audit.reasons import Found, Rule, percent
 
 if TYPE_CHECKING:
     from headstart.judgement.audit.audit import Audit
-
-Looked = TypeVar("Looked", contravariant=True)  # what a rule looks at: all findings, or those of the quick checks
-
-
-class Found(NamedTuple):
-    """What a rule found, in words."""
-
-    text: str
-    advice: str  # what to do about it
-    action: int | None = None  # the one action that it is about
-
-
-@dataclass(frozen=True)
-class Rule(Generic[Looked]):
-    """When a finding becomes a reason. `when` is for readers, `find` is what is done; a reason per yield.
-
-    `odds` is what a reason does to the odds that the log is right about an action (of all actions, if the reason is
-    about none of them): trust w becomes odds w / (odds w + 1 - w). The gravest do not end trust: users end it if they
-    disagree, and a log that was suspected for nothing still helps.
-    """
-
-    name: str
-    subject: str  # the check that it judges
-    severity: str  # "stop", "cap" or "note"
-    when: str
-    find: Callable[[Looked], Iterator[Found]]
-    odds: float = 1.0
-
-
-@dataclass(frozen=True)
-class Reason:
-    """A rule that applies to a log, with its words."""
-
-    rule: str
-    subject: str
-    severity: str
-    text: str
-    advice: str
-    action: int | None
-    odds: float
-
-
-class Glanced(Protocol):
-    """What the quick checks find, and an audit too."""
-
-    @property
-    def totals(self) -> TotalsFinding | None: ...
-
-    @property
-    def balance(self) -> BalanceFinding: ...
-
-
-def find_reasons(rules: Sequence[Rule[Looked]], found: Looked) -> list[Reason]:
-    """The reasons in the order of the rules. Rules of one name are forms of one, the gravest first: the first that
-    finds anything speaks for all of them."""
-    reasons: dict[str, list[Reason]] = {}
-    for rule in rules:
-        if not reasons.get(rule.name):
-            reasons[rule.name] = [
-                Reason(rule.name, rule.subject, rule.severity, text, advice, action, rule.odds)
-                for text, advice, action in rule.find(found)
-            ]
-    return [reason for those in reasons.values() for reason in those]
 
 
 def is_heavy(action: ActionFinding) -> bool:
     """More than a tenth of the mean, and more than half of its variance, by one row of thirty or more."""
     share = action.heaviest_share
     return action.rows >= 30 and share > 0.1 and share**2 * action.effective_size > 0.5
-
-
-def _percent(share: float) -> str:
-    return f"{100.0 * share:.0f} %"
 
 
 def _one_action(audit: Audit) -> Iterator[Found]:
@@ -105,7 +38,7 @@ def _wrong_propensities(audit: Audit) -> Iterator[Found]:
         times = found.scale if found.scale > 1.0 else 1.0 / found.scale
         yield Found(
             f"the logged propensities look {times:.3g} times too {word}: the rows of an action stand for "
-            f"{_percent(found.overall_ratio)} of the users, where it should be 100 %",
+            f"{percent(found.overall_ratio)} of the users, where it should be 100 %",
             "find where they were scaled and log the chance that the action taken really had; or leave them out and "
             "have them estimated",
         )
@@ -120,13 +53,13 @@ def _wrong_propensities(audit: Audit) -> Iterator[Found]:
         worst = max(found.actions, key=lambda action: abs(np.nan_to_num(action.ratio, nan=1.0) - 1.0))
         yield Found(
             "the logged propensities are not the chances that the actions had: weighted by them, the rows of "
-            f"{worst.name} stand for {_percent(worst.ratio)} of the users, where it should be 100 %"
+            f"{worst.name} stand for {percent(worst.ratio)} of the users, where it should be 100 %"
             + (", unless the others could never see it" if worst.ratio < 1.0 else ""),
             "look at how they were logged; or leave them out and have them estimated",
         )
     elif found.fault == "wrong in places":
         yield Found(
-            f"in groups of like users the logged propensities are off by {_percent(found.group_spread)} (a standard "
+            f"in groups of like users the logged propensities are off by {percent(found.group_spread)} (a standard "
             "deviation, noise taken off), though right on the whole",
             "look at how they were logged; or leave them out and have them estimated",
         )
@@ -137,7 +70,7 @@ def _no_overlap(least: float, most: float) -> Callable[[Audit], Iterator[Found]]
         for a, action in enumerate(audit.overlap.actions):
             if least <= action.never_share < most:
                 yield Found(
-                    f"{_percent(action.never_share)} of the users ({action.never_who}) practically never saw "
+                    f"{percent(action.never_share)} of the users ({action.never_who}) practically never saw "
                     f"{action.name} (at most {100 * action.never_high:.2g} % of them): what it would do to them is "
                     "not in the log",
                     f"leave out the rows of {action.name}, or decide for the other users only",
@@ -152,7 +85,7 @@ def _thin_overlap(audit: Audit) -> Iterator[Found]:
         if action.users_below_1 >= 0.1 and known.rows >= 0.05 * audit.facts.n_rows:
             rows = sum(action.counts[: _n_bins_below_1(audit.overlap.edges)])
             yield Found(
-                f"{_percent(action.users_below_1)} of the users had a chance below 1 % of {action.name}: {rows} rows "
+                f"{percent(action.users_below_1)} of the users had a chance below 1 % of {action.name}: {rows} rows "
                 "speak for all of them",
                 "cap the action's virtual plays, or decide for the other users only",
             )
@@ -191,10 +124,10 @@ def _other_users(severity: str) -> Callable[[Audit], Iterator[Found]]:
         column = f", most in {found.columns[0].name}" if found.columns else ""
         text = (
             f"the users to come differ from the log's{column} (they can be told apart with AUC {found.auc:.2f}; "
-            f"weighted to them, {_percent(found.kept_share)} of the rows' worth is left)"
+            f"weighted to them, {percent(found.kept_share)} of the rows' worth is left)"
         )
         if found.unseen_share > 0.01:
-            text += f"; {_percent(found.unseen_share)} of them have a category that the log never shows"
+            text += f"; {percent(found.unseen_share)} of them have a category that the log never shows"
         if changes:
             assert found.best is not None
             text += f"; for them {audit.facts.action_names[found.best]} is best"
@@ -203,36 +136,11 @@ def _other_users(severity: str) -> Callable[[Audit], Iterator[Found]]:
     return find
 
 
-def _wrong_totals(found: Glanced) -> Iterator[Found]:
-    if found.totals is not None and found.totals.wrong is not None:
-        ratio = found.totals.ratios[found.totals.wrong]
-        yield Found(
-            f"weighted by the logged propensities, the rows of {found.totals.names[found.totals.wrong]} stand for "
-            f"{_percent(ratio)} of the users who had a chance of it, where it should be 100 %",
-            "look at how they were logged; a start does not use them if it can estimate them",
-        )
-
-
-def _unbalanced(least: float, most: float, *, is_logged: bool) -> Callable[[Glanced], Iterator[Found]]:
-    def find(found: Glanced) -> Iterator[Found]:
-        rows = found.balance.unbalanced if found.balance.is_logged == is_logged else ()
-        if rows and least <= abs(rows[0][2]) < most:
-            column, action, difference = rows[0]
-            more = f", and {len(rows) - 1} more pairs" if len(rows) > 1 else ""
-            yield Found(
-                f"weighting does not make the users of {action} look like everybody: {column} is {difference:+.2f} "
-                f"standard deviations off{more}",
-                "the propensities do not undo how users were chosen; check them, or estimate them",
-            )
-
-    return find
-
-
 def _uncalibrated(audit: Audit) -> Iterator[Found]:
     found = audit.propensities
     if not found.is_checked and found.group_p_value < 1e-4 and found.group_spread > 0.1:
         yield Found(
-            f"the estimated propensities are off by {_percent(found.group_spread)} in groups of like users (a "
+            f"the estimated propensities are off by {percent(found.group_spread)} in groups of like users (a "
             "standard deviation, noise taken off)",
             "estimate them with a classifier that can follow the logging policy: estimate_propensities(log, "
             "classifier)",
@@ -252,7 +160,7 @@ def _heavy(audit: Audit) -> Iterator[Found]:
     for action in audit.actions.actions:
         if is_heavy(action):
             yield Found(
-                f"one row carries {_percent(action.heaviest_share)} of the mean of {action.name}: its "
+                f"one row carries {percent(action.heaviest_share)} of the mean of {action.name}: its "
                 f"{action.virtual_plays} virtual plays promise too much",
                 "cap the action's virtual plays",
             )
@@ -298,7 +206,7 @@ def _unclear(audit: Audit) -> Iterator[Found]:
         assert audit.actions.best is not None
         best, second = (audit.actions.actions[a].name for a in (audit.actions.best, audit.actions.second))
         low, high = audit.actions.lead_low, audit.actions.lead_high
-        interval = f"{_percent(audit.actions.level)} interval {low:.3g} to {high:.3g}"
+        interval = f"{percent(audit.actions.level)} interval {low:.3g} to {high:.3g}"
         interval = interval if math.isfinite(low) else "too few rows for an interval"
         yield Found(
             f"the lead of {best} over {second}, {audit.actions.lead:.3g}, may be noise ({interval})",
@@ -314,7 +222,7 @@ _WRONG_TOTALS: Rule[Glanced] = Rule(
     "totals",
     "note",
     "the rows of an action, weighted, stand for a number of users that is off by 5 % and by 3.29 standard errors",
-    _wrong_totals,
+    word_totals,
     odds=0.2,
 )
 _FAR_OFF: Rule[Glanced] = Rule(
@@ -322,7 +230,7 @@ _FAR_OFF: Rule[Glanced] = Rule(
     "balance",
     "stop",
     "0.25 standard deviations after weighting by logged propensities, beyond noise",
-    _unbalanced(LARGE, math.inf, is_logged=True),
+    word_balance(LARGE, math.inf, is_logged=True),
     odds=0.4,
 )
 _OFF: Rule[Glanced] = Rule(
@@ -330,7 +238,7 @@ _OFF: Rule[Glanced] = Rule(
     "balance",
     "cap",
     "0.1 to 0.25 after weighting by logged propensities, beyond noise",
-    _unbalanced(0.0, LARGE, is_logged=True),
+    word_balance(0.0, LARGE, is_logged=True),
     odds=0.7,
 )
 QUICK_RULES: tuple[Rule[Glanced], ...] = (_WRONG_TOTALS, _FAR_OFF, _OFF)
@@ -390,14 +298,14 @@ RULES: tuple[Rule[Audit], ...] = (
         "balance",
         "stop",
         "0.25 standard deviations after weighting by estimated propensities, beyond noise",
-        _unbalanced(LARGE, math.inf, is_logged=False),
+        word_balance(LARGE, math.inf, is_logged=False),
     ),
     Rule(
         "imbalance",
         "balance",
         "cap",
         "0.1 to 0.25 after weighting by estimated propensities, beyond noise",
-        _unbalanced(0.0, LARGE, is_logged=False),
+        word_balance(0.0, LARGE, is_logged=False),
     ),
     Rule(
         "miscalibration",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headstart.arrays import Floats
-from headstart.judgement.audit.rules import Reason
+from headstart.judgement.audit.reasons import Reason
 from headstart.priors.logged import trust_among
 from headstart.priors.options import LoggedPriorOptions
 

@@ -6,7 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from headstart.judgement.audit.rules import RULES, Reason, find_reasons, is_heavy
+from headstart.judgement.audit.findings import find_reasons
+from headstart.judgement.audit.reasons import Reason
+from headstart.judgement.audit.rules import RULES, is_heavy
 
 if TYPE_CHECKING:
     from headstart.judgement.audit.audit import Audit

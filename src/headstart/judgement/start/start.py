@@ -1,18 +1,34 @@
-"""The one call: a log becomes a policy, by stated rules, with its reasons in words."""
+"""The one call: a log becomes a policy, by stated rules, with its reasons in words.
+
+- Logged propensities are used if the audit's quick check of totals finds nothing wrong (the rows of each action,
+  weighted by 1/p, stand for all users); otherwise they are estimated.
+- Missing ones are filled in as everywhere (`estimates.propensity.missing`).
+- With a population given and no logged propensities none are estimated: each action's rows are balanced towards the
+  users directly, which undoes the log's choices too.
+- Means and errors are doubly robust, for the population if one is given. Without contexts that is inverse propensity
+  weighting, without propensities too the plain average.
+- Trust is what the quick checks' reasons leave of it (`audit.trust`).
+"""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from headstart.errors import OptionError
+from headstart.estimates.doubly_robust import robust_means
+from headstart.estimates.population import as_population
+from headstart.estimates.propensity.missing import fill_missing
 from headstart.estimates.summary import Summary
-from headstart.judgement.audit.trust import Trust
+from headstart.judgement.audit.findings import find_reasons, glance
+from headstart.judgement.audit.reasons import Reason
+from headstart.judgement.audit.rules import QUICK_RULES
+from headstart.judgement.audit.trust import Trust, weigh_reasons
 from headstart.judgement.start.by_context import choose_by_context
-from headstart.judgement.start.look import look_at
 from headstart.judgement.start.options import StartOptions
 from headstart.judgement.start.started import Choice, Origin, Started
 from headstart.logs.any_log import AnyLog
@@ -58,30 +74,35 @@ def start(
     -----
     Context-free: the log's doubly robust means and their standard errors are a prior, beside a component for a log
     that is wrong; one in conflict fades by itself, and what is worth finding out about is tried (KnowledgeGradient).
-    `start.look` has the rules for propensities, `audit.trust` those for trust, `start.by_context` those for deciding
-    by context.
+    The rules for propensities stand above, those for trust in `audit.trust`, those for deciding by context in
+    `start.by_context`.
     """
     users = options.horizon if horizon is None else _check_horizon(horizon)
     generator = as_generator(rng)
     rows, reasons = _take_rows(log, options.most_rows)
-    looked = look_at(rows, population, options.prior)
-    believed = looked.trust if trust is None else _as_trust(trust, rows.n_actions)
-    reasons += [*looked.notes, *believed.reasons]
+    used = _settle_propensities(rows, population)
+    contexts = None if population is None else as_population(population, rows)
+    summary = robust_means(used.log, users=contexts).summary
+    if trust is None:
+        believed = weigh_reasons(rows.action_names, used.basis, used.reasons, options.prior)
+    else:
+        believed = _as_trust(trust, rows.n_actions)
+    reasons += [*used.notes, _name_estimate(rows, population), *believed.reasons]
     choice = None
     if decide_on is not None:
-        choice = choose_by_context(looked.log, decide_on, believed.weights, users, options, generator)
+        choice = choose_by_context(used.log, decide_on, believed.weights, users, options, generator)
         if choice is None:
             reasons.append("none of the columns to decide on varies")
     if choice is None:
-        prior = LoggedPrior.of_summary(looked.summary, believed.weights, options.prior, rows.action_names)
+        prior = LoggedPrior.of_summary(summary, believed.weights, options.prior, rows.action_names)
         oracle = KnowledgeGradient.from_prior(prior, horizon=users, options=options.exploring, rng=generator)
         why = (
             "decisions are context-free: the best by the log and the users so far, or what is worth learning about "
             f"while {users:,} users are to come"
         )
         choice = Choice(oracle, None, prior, why)
-    reasons += [choice.reason, *_name_unknown(rows, looked.summary)]
-    return Started(choice, Origin(log, population, users), looked.summary, believed, tuple(reasons))
+    reasons += [choice.reason, *_name_unknown(rows, summary)]
+    return Started(choice, Origin(log, population, users), summary, believed, tuple(reasons))
 
 
 def _check_horizon(horizon: object) -> int:
@@ -103,7 +124,42 @@ def _take_rows(log: AnyLog, most: int) -> tuple[Log, list[str]]:
     return rows, [f"{len(rows):,} of the table's {n:,} rows were looked at, drawn by lot"]
 
 
+class Settled(NamedTuple):
+    """A log with the propensities that are used, what they are, what speaks against them, and what was done."""
+
+    log: Log
+    basis: str  # a key of `trust.BASES`
+    reasons: list[Reason]
+    notes: list[str]
+
+
+def _settle_propensities(log: Log, population: object) -> Settled:
+    notes: list[str] = []
+    if log.has_propensities:
+        reasons = find_reasons(QUICK_RULES, glance(log))
+        if not log.n_features or all(reason.rule != "wrong propensities" for reason in reasons):
+            return Settled(log, "logged", reasons, notes)
+        notes.append(f"the logged propensities were set aside: {reasons[0].text}")
+    basis = "estimated" if log.n_features else "nothing"
+    if population is not None:
+        shares = np.bincount(log.actions, minlength=log.n_actions) / len(log)
+        notes.append("weights balance each action's rows towards the users to come: propensities are not needed")
+        return Settled(log.with_propensities(shares[log.actions]), basis, [], notes)
+    filled = fill_missing(log)
+    return Settled(filled.log, basis, [], [*notes, filled.note])
+
+
+def _name_estimate(log: Log, population: object) -> str:
+    if log.n_features:
+        users = "the users to come" if population is not None else "users such as the log's"
+        return f"means are doubly robust (regression corrected by weighted residuals), for {users}"
+    if log.has_propensities:
+        return "means are weighted by 1 / propensity: there are no contexts to do better with"
+    return "means are plain averages: there is nothing to adjust by"
+
+
 def _as_trust(trust: ArrayLike | Trust, n_actions: int) -> Trust:
+    """The trust that was given, as one for each action."""
     if isinstance(trust, Trust):
         if trust.weights.shape != (n_actions,):
             raise OptionError(f"trust must be for {n_actions} actions, got {trust.weights.size}")

@@ -6,12 +6,14 @@ too.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from headstart.arrays import Floats
+from headstart.judgement.audit.reasons import Found, percent
 from headstart.logs.sums import ActionSums, ContextSums
 
 OFF, SURE = 0.05, 3.29  # a total is wrong beyond this share of the users and beyond so many standard errors
@@ -56,6 +58,16 @@ class BalanceFinding:
     worst_before: float
     worst_after: float
     unbalanced: tuple[tuple[str, object, float], ...]  # column, action, difference: beyond 0.1 and beyond noise
+
+
+class Glanced(Protocol):
+    """What the quick checks find, and an audit too."""
+
+    @property
+    def totals(self) -> TotalsFinding | None: ...
+
+    @property
+    def balance(self) -> BalanceFinding: ...
 
 
 def check_totals(sums: ActionSums, names: tuple[object, ...], reached: Floats, never: Floats) -> TotalsFinding:
@@ -131,3 +143,31 @@ def describe_balance(
 def _worst(differences: tuple[float, ...]) -> float:
     known = [abs(value) for value in differences if np.isfinite(value)]
     return max(known, default=0.0)
+
+
+def word_totals(found: Glanced) -> Iterator[Found]:
+    """A reason if an action's rows stand for more or fewer users than there are."""
+    if found.totals is not None and found.totals.wrong is not None:
+        ratio = found.totals.ratios[found.totals.wrong]
+        yield Found(
+            f"weighted by the logged propensities, the rows of {found.totals.names[found.totals.wrong]} stand for "
+            f"{percent(ratio)} of the users who had a chance of it, where it should be 100 %",
+            "look at how they were logged; a start does not use them if it can estimate them",
+        )
+
+
+def word_balance(least: float, most: float, *, is_logged: bool) -> Callable[[Glanced], Iterator[Found]]:
+    """What finds a reason if the largest difference is in [least, most), by logged or by estimated propensities."""
+
+    def find(found: Glanced) -> Iterator[Found]:
+        rows = found.balance.unbalanced if found.balance.is_logged == is_logged else ()
+        if rows and least <= abs(rows[0][2]) < most:
+            column, action, difference = rows[0]
+            more = f", and {len(rows) - 1} more pairs" if len(rows) > 1 else ""
+            yield Found(
+                f"weighting does not make the users of {action} look like everybody: {column} is {difference:+.2f} "
+                f"standard deviations off{more}",
+                "the propensities do not undo how users were chosen; check them, or estimate them",
+            )
+
+    return find

@@ -9,31 +9,35 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from headstart import kernels
 from headstart.arrays import Floats
 from headstart.checks import NO_CONTEXT, check_action, check_context
 from headstart.errors import LogError
 from headstart.kernels import Entry, get_outcome, get_variance, implements, is_exhausted
+from headstart.kernels.states import SavedArrays, load_state, save_state
+from headstart.logs.any_log import AnyLog
 from headstart.logs.encoding import Encoding
 from headstart.logs.log import Log
+
+S = TypeVar("S")
 
 _CONTEXT_ROWS = 10_000  # of a table: as many virtual users as will ever differ
 
 
-def _get_outcome(state: Any, context: Any, action: Any) -> Any:
+def _get_outcome(state: kernels.State, context: Floats, action: int) -> float:
     return kernels.get_outcome(state, context, action)
 
 
-def _is_exhausted(state: Any) -> Any:
+def _is_exhausted(state: kernels.State) -> bool:
     return kernels.is_exhausted(state)
 
 
-class CompiledEvaluator(ABC):
+class CompiledEvaluator(ABC, Generic[S]):
     """An evaluator whose arithmetic is kernels over `kernel_state`; `contexts` are the log's rows.
 
     A log in memory gives its rows. A table (anything else that speaks a log's language) is asked for a uniform sample
@@ -41,11 +45,11 @@ class CompiledEvaluator(ABC):
     """
 
     needs_context = False
-    _log: Any = None
+    _log: AnyLog | None = None
     _lazy: tuple[str, ...] = ("contexts", "outcome_range")  # asked of the log when first wanted, and before a copy
 
     @abstractmethod  # a subclass builds its state; this one is no evaluator by itself
-    def __init__(self, log: Any, state: Any) -> None:
+    def __init__(self, log: AnyLog, state: S) -> None:
         self._log = log
         if isinstance(log, Log):
             self.outcome_range = float(log.outcomes.min()), float(log.outcomes.max())
@@ -54,7 +58,7 @@ class CompiledEvaluator(ABC):
             self.n_features = log.n_features
             self._take(log.n_actions, None, log.encoding, state)
 
-    def _take(self, n_actions: int, contexts: Floats | None, encoding: Encoding, state: Any) -> None:
+    def _take(self, n_actions: int, contexts: Floats | None, encoding: Encoding, state: S) -> None:
         self.n_actions = n_actions
         if contexts is not None:
             self.contexts = contexts
@@ -65,6 +69,11 @@ class CompiledEvaluator(ABC):
         self._is_exhausted = Entry(_is_exhausted, allocates=False)
 
     @property
+    def _asked(self) -> AnyLog:
+        assert self._log is not None, "a copy asks the log before it leaves it behind"
+        return self._log
+
+    @property
     def context_names(self) -> tuple[str, ...]:
         """The names of the log's encoded columns."""
         return self.encoding.names
@@ -72,8 +81,7 @@ class CompiledEvaluator(ABC):
     @cached_property
     def contexts(self) -> Floats:
         """What virtual users are drawn from, (n, d)."""
-        rows: Floats = self._log.sample(_CONTEXT_ROWS, rng=0).contexts
-        return rows
+        return self._asked.sample(_CONTEXT_ROWS, rng=0).contexts
 
     @cached_property
     def outcome_range(self) -> tuple[float, float]:
@@ -83,7 +91,7 @@ class CompiledEvaluator(ABC):
         low, high = self._log.outcome_range
         return low, high
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """What is pickled and copied: the log stays behind, with all that it would have been asked for."""
         if self._log is not None:
             for name in self._lazy:
@@ -91,9 +99,17 @@ class CompiledEvaluator(ABC):
         return {**self.__dict__, "_log": None}
 
     @property
-    def kernel_state(self) -> Any:
-        """The NamedTuple of arrays that the compiled loops work on; it is live, not a copy."""
+    def kernel_state(self) -> S | None:
+        """The state that the compiled loops work on; it is live, not a copy. None: the plain loop is the way."""
         return self._state
+
+    def get_state(self) -> dict[str, NDArray[np.generic]]:
+        """What is left of the log, and the state of the randomness, as arrays."""
+        return save_state(self._state)
+
+    def set_state(self, saved: SavedArrays) -> None:
+        """Take up a state from `get_state` of an evaluator of the same log: it has the same future."""
+        self._state = load_state(self._state, saved)
 
     def get_outcome(self, context: ArrayLike | None, action: int) -> float | None:
         """What would have happened, from the log, or None if it has no (more) answer."""
@@ -122,7 +138,7 @@ class BudgetState(NamedTuple):
 
 
 @implements(get_outcome, BudgetState)
-def _spend(state: Any, context: Any, action: Any) -> Any:
+def _spend(state: BudgetState, context: Floats, action: int) -> float:
     if state.budgets[action] >= 1.0:  # the paper's N_a >= 1
         state.budgets[action] -= 1.0
         return state.means[action]
@@ -130,19 +146,19 @@ def _spend(state: Any, context: Any, action: Any) -> Any:
 
 
 @implements(get_variance, BudgetState)
-def _variance(state: Any, context: Any, action: Any) -> Any:
+def _variance(state: BudgetState, context: Floats, action: int) -> float:
     return state.variances[action]
 
 
 @implements(is_exhausted, BudgetState)
-def _is_spent(state: Any) -> Any:
+def _is_spent(state: BudgetState) -> bool:
     for a in range(state.budgets.size):
         if state.budgets[a] >= 1.0:
             return False
     return True
 
 
-class BudgetEvaluator(CompiledEvaluator):
+class BudgetEvaluator(CompiledEvaluator[BudgetState]):
     """An estimated mean per action, answered as often as its effective sample size allows.
 
     `variances` are those of one outcome as the log shows them, sum(w (y - mean)^2) / sum(w), (K,): an oracle that
@@ -152,7 +168,7 @@ class BudgetEvaluator(CompiledEvaluator):
     @abstractmethod
     def __init__(
         self,
-        log: Any,
+        log: AnyLog,
         means: Floats,
         effective_sizes: Floats,
         variances: Floats,
@@ -178,7 +194,7 @@ class BudgetEvaluator(CompiledEvaluator):
         return self._effective_sizes.copy()
 
 
-def check_has_propensities(log: Any, who: str) -> None:
+def check_has_propensities(log: AnyLog, who: str) -> None:
     """An error that names the way out, if the log or table has no propensities."""
     if not log.has_propensities:
         way = "Log(..., propensities=...)" if isinstance(log, Log) else "read_log(..., propensity=...)"

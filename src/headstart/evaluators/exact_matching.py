@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from headstart.arrays import Floats
 from headstart.evaluators.compiled import CompiledEvaluator
-from headstart.evaluators.lookup import make_lookup
+from headstart.evaluators.lookup import look_up_counts, look_up_rows
 from headstart.kernels import get_outcome, implements, is_exhausted
 from headstart.kernels.strata import (
     CountedStrata,
@@ -16,11 +17,10 @@ from headstart.kernels.strata import (
     are_stopped,
     draw_row,
     find_key,
-    make_counted_strata,
-    make_strata,
 )
+from headstart.logs.any_log import AnyLog
 from headstart.logs.log import Log
-from headstart.randomness import RNG, as_generator, as_words
+from headstart.randomness import RNG
 
 
 class ExactMatchingState(NamedTuple):
@@ -29,18 +29,18 @@ class ExactMatchingState(NamedTuple):
 
 
 @implements(get_outcome, ExactMatchingState)
-def _get_outcome(state: Any, context: Any, action: Any) -> Any:
+def _get_outcome(state: ExactMatchingState, context: Floats, action: int) -> float:
     if state.strata.is_stopped[action]:
         return np.nan
     return draw_row(state.strata, find_key(state.lookup, context, action), action)
 
 
 @implements(is_exhausted, ExactMatchingState)
-def _is_exhausted(state: Any) -> Any:
+def _is_exhausted(state: ExactMatchingState) -> bool:
     return are_stopped(state.strata)
 
 
-class ExactMatching(CompiledEvaluator):
+class ExactMatching(CompiledEvaluator[ExactMatchingState]):
     """A random unused row with exactly this context and action.
 
     An action is stopped for good the first time that no row matches (the paper's S_a): going on would
@@ -51,15 +51,11 @@ class ExactMatching(CompiledEvaluator):
 
     needs_context = True
 
-    def __init__(self, log: Any, rng: RNG = None) -> None:
+    def __init__(self, log: AnyLog, rng: RNG = None) -> None:
+        lookup: Lookup
         strata: Strata | CountedStrata
         if isinstance(log, Log):
-            lookup, keys = make_lookup(log.contexts, log.actions)
-            strata = make_strata(keys, log.actions, log.outcomes, lookup.tags.size, log.n_actions, as_generator(rng))
+            lookup, strata = look_up_rows(log.contexts, log, rng)
         else:
-            found = log.category_counts()
-            lookup, keys = make_lookup(found.strata, found.actions)
-            strata = make_counted_strata(
-                keys, found.actions, found.outcomes, found.counts, lookup.tags.size, log.n_actions, as_words(rng)
-            )
+            lookup, strata = look_up_counts(log.category_counts(), log.n_actions, rng)
         super().__init__(log, ExactMatchingState(lookup, strata))

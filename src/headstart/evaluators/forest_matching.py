@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ class ForestMatchingState(NamedTuple):
 
 
 @implements(get_outcome, ForestMatchingState)
-def _get_outcome(state: Any, context: Any, action: Any) -> Any:
+def _get_outcome(state: ForestMatchingState, context: Floats, action: int) -> float:
     tree = draw_below(state.rng, state.forest.roots.size)
     cell = find_leaf(state.forest, tree, context) * state.forest.means.shape[1] + action
     start = state.starts[cell]
@@ -51,11 +51,11 @@ def _get_outcome(state: Any, context: Any, action: Any) -> Any:
 
 
 @implements(is_exhausted, ForestMatchingState)
-def _is_exhausted(state: Any) -> Any:
+def _is_exhausted(state: ForestMatchingState) -> bool:
     return state.n_left[0] == 0
 
 
-class ForestMatching(CompiledEvaluator):
+class ForestMatching(CompiledEvaluator[ForestMatchingState]):
     """A random tree, then a random unused row of the same leaf and action; None if that leaf has none left.
 
     A row that shares leaves with the context in many trees is returned with a higher chance. Unlike exact matching,

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from headstart.arrays import Floats
 from headstart.estimates.summary import Summary
 from headstart.estimates.weighted import unweighted, weigh_sums
 from headstart.evaluators.compiled import CompiledEvaluator
 from headstart.kernels import get_outcome, implements, is_exhausted
 from headstart.kernels.strata import CountedStrata, Strata, are_stopped, draw_row, make_counted_strata, make_strata
+from headstart.logs.any_log import AnyLog
 from headstart.logs.log import Log
 from headstart.randomness import RNG, as_generator, as_words
 
@@ -19,23 +21,23 @@ class HistoricalAverageState(NamedTuple):
 
 
 @implements(get_outcome, HistoricalAverageState)
-def _get_outcome(state: Any, context: Any, action: Any) -> Any:
+def _get_outcome(state: HistoricalAverageState, context: Floats, action: int) -> float:
     return draw_row(state.strata, action, action)
 
 
 @implements(is_exhausted, HistoricalAverageState)
-def _is_exhausted(state: Any) -> Any:
+def _is_exhausted(state: HistoricalAverageState) -> bool:
     return are_stopped(state.strata)
 
 
-class HistoricalAverage(CompiledEvaluator):
+class HistoricalAverage(CompiledEvaluator[HistoricalAverageState]):
     """A random unused row of the same action. Equal to exact matching when all rows share one context.
 
     It ignores what the logging policy looked at: with a confounded log it is biased, which is what it is
     here to show. Of a table it keeps how often each outcome occurred, not the rows.
     """
 
-    def __init__(self, log: Any, rng: RNG = None) -> None:
+    def __init__(self, log: AnyLog, rng: RNG = None) -> None:
         strata: Strata | CountedStrata
         k = log.n_actions
         if isinstance(log, Log):
@@ -51,7 +53,7 @@ class HistoricalAverage(CompiledEvaluator):
 
     @cached_property
     def _summary(self) -> Summary:
-        sums = self._log.action_sums()
+        sums = self._asked.action_sums()
         return weigh_sums(unweighted(sums.n, sums.y, sums.yy)).summary
 
     def summary(self) -> Summary:

@@ -43,7 +43,7 @@ class IPSWeighting(BudgetEvaluator):
     @cached_property
     def _weighed(self) -> WeightedMeans:
         """A table is asked for the rest of its sums when somebody wants an error."""
-        return weigh_sums(self._log.action_sums())
+        return weigh_sums(self._asked.action_sums())
 
     def summary(self) -> Summary:
         """Means, honest standard errors and variances; unlike N_a they know that outcomes and weights go together."""

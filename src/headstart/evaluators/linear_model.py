@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,6 +27,7 @@ from headstart.kernels.ridge import (
     padded,
     whiten,
 )
+from headstart.logs.any_log import AnyLog
 from headstart.logs.encoding import Encoding
 from headstart.logs.log import Log
 
@@ -47,7 +48,7 @@ class LinearModelState(NamedTuple):
 
 
 @implements(get_outcome, LinearModelState)
-def _get_outcome(state: Any, context: Any, action: Any) -> Any:
+def _get_outcome(state: LinearModelState, context: Floats, action: int) -> float:
     group = state.groups[action]
     fill_features(state, context, action)
     phi, whitened = state.scratch[PHI], state.scratch[WHITENED]
@@ -61,11 +62,11 @@ def _get_outcome(state: Any, context: Any, action: Any) -> Any:
 
 
 @implements(is_exhausted, LinearModelState)
-def _is_exhausted(state: Any) -> Any:
+def _is_exhausted(state: LinearModelState) -> bool:
     return state.is_empty
 
 
-class LinearModel(CompiledEvaluator):
+class LinearModel(CompiledEvaluator[LinearModelState]):
     """phi'theta of a ridge regression on the log, while ||phi|| in (V + phi phi')^-1 exceeds ||phi|| in Vhat^-1.
 
     Vhat = ridge I + sum of phi phi' over the log's rows, theta = Vhat^-1 sum of y phi. V = ridge I + the same
@@ -94,7 +95,7 @@ class LinearModel(CompiledEvaluator):
 
     needs_context = True
 
-    def __init__(self, log: Any, features: Features | None = None, ridge: float = 1.0) -> None:
+    def __init__(self, log: AnyLog, features: Features | None = None, ridge: float = 1.0) -> None:
         if log.n_features == 0:
             raise LogError("LinearModel needs contexts and the log has none: give Log(..., contexts=...)")
         phi = check_features(features, log.n_actions, log.n_features)
@@ -132,7 +133,7 @@ class LinearModel(CompiledEvaluator):
         model._take(features.n_actions, np.empty((0, features.n_features)), encoding, model._state)
         return model
 
-    def _build(self, features: Features, grams: Any, moments: Any, ridge: float) -> None:
+    def _build(self, features: Features, grams: Floats, moments: Floats, ridge: float) -> None:
         prior = check_number("ridge", ridge, low=1e-12)
         g, m, p = features.n_groups, features.length, padded(features.length)
         self.features = features
@@ -157,7 +158,7 @@ class LinearModel(CompiledEvaluator):
         )
 
     @property
-    def kernel_state(self) -> Any:
+    def kernel_state(self) -> LinearModelState | None:
         """The state for the compiled loops; None with a FeatureFunction, whose way is the plain loop."""
         return self._state if self.features.function is None else None
 
@@ -172,7 +173,7 @@ class LinearModel(CompiledEvaluator):
         return check_context(context, self.features.n_features)
 
 
-def linear_sums(log: Any, features: Features) -> tuple[Floats, Floats]:
+def linear_sums(log: AnyLog, features: Features) -> tuple[Floats, Floats]:
     """The sums that `from_sums` takes: of phi phi', (G, m, m), and of y phi, (G, m). O(n m^2).
 
     A table sums products of its columns where it is; rows come from there only for a phi that is a function.
@@ -190,7 +191,7 @@ def linear_sums(log: Any, features: Features) -> tuple[Floats, Floats]:
     return grams, moments
 
 
-def _portions(log: Any) -> Iterator[tuple[Integers, Floats, Floats]]:
+def _portions(log: AnyLog) -> Iterator[tuple[Integers, Floats, Floats]]:
     if isinstance(log, Log):
         for start in range(0, len(log), _CHUNK):
             part = slice(start, start + _CHUNK)

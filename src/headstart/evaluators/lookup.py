@@ -1,4 +1,4 @@
-"""Building the table from contexts to keys that matching looks up in."""
+"""Building what matching looks up in: the table from points to keys, and the strata of rows behind the keys."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import numpy as np
 
 from headstart.arrays import Floats, Integers
 from headstart.kernels import compiled
-from headstart.kernels.strata import Lookup, fill_lookup
+from headstart.kernels.strata import CountedStrata, Lookup, Strata, fill_lookup, make_counted_strata, make_strata
+from headstart.logs.log import Log
+from headstart.logs.tables.categories import OutcomeCounts
+from headstart.randomness import RNG, as_generator, as_words
 
 
 def make_lookup(contexts: Floats, tags: Integers) -> tuple[Lookup, Integers]:
@@ -17,3 +20,17 @@ def make_lookup(contexts: Floats, tags: Integers) -> tuple[Lookup, Integers]:
     keys = np.empty(n, dtype=np.int64)
     n_keys = compiled(fill_lookup, Lookup)(lookup, contexts, tags, keys)
     return lookup._replace(keys=lookup.keys[:n_keys].copy(), tags=lookup.tags[:n_keys].copy()), keys
+
+
+def look_up_rows(points: Floats, log: Log, rng: RNG) -> tuple[Lookup, Strata]:
+    """A stratum for each different point, (n, .), and action of a log's rows."""
+    lookup, keys = make_lookup(points, log.actions)
+    return lookup, make_strata(keys, log.actions, log.outcomes, lookup.tags.size, log.n_actions, as_generator(rng))
+
+
+def look_up_counts(found: OutcomeCounts, n_actions: int, rng: RNG) -> tuple[Lookup, CountedStrata]:
+    """A stratum for each different point and action of rows that a table has counted."""
+    lookup, keys = make_lookup(found.strata, found.actions)
+    return lookup, make_counted_strata(
+        keys, found.actions, found.outcomes, found.counts, lookup.tags.size, n_actions, as_words(rng)
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,12 +17,12 @@ class NoLogState(NamedTuple):
 
 
 @implements(get_outcome, NoLogState)
-def _get_outcome(state: Any, context: Any, action: Any) -> Any:
+def _get_outcome(state: NoLogState, context: Floats, action: int) -> float:
     return math.nan
 
 
 @implements(is_exhausted, NoLogState)
-def _is_exhausted(state: Any) -> Any:
+def _is_exhausted(state: NoLogState) -> bool:
     return True
 
 

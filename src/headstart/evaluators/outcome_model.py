@@ -27,7 +27,7 @@ class LinearOutcomeState(NamedTuple):
 
 
 @implements(get_outcome, LinearOutcomeState)
-def _get_outcome(state: Any, context: Any, action: Any) -> Any:
+def _get_outcome(state: LinearOutcomeState, context: Floats, action: int) -> float:
     if state.budgets[action] == 0:
         return math.nan
     state.budgets[action] -= 1
@@ -38,7 +38,7 @@ def _get_outcome(state: Any, context: Any, action: Any) -> Any:
 
 
 @implements(is_exhausted, LinearOutcomeState)
-def _is_exhausted(state: Any) -> Any:
+def _is_exhausted(state: LinearOutcomeState) -> bool:
     for a in range(state.budgets.size):
         if state.budgets[a] > 0:
             return False
@@ -79,7 +79,7 @@ def _predictions(models: list[Regressor | None], contexts: Floats) -> dict[bytes
     return {row.tobytes(): values for row, values in zip(contexts, np.column_stack(columns), strict=True)}
 
 
-class OutcomeModel(CompiledEvaluator):
+class OutcomeModel(CompiledEvaluator[LinearOutcomeState]):
     """The prediction of a regression fitted to the rows of the action, as many times as there are rows.
 
     `estimator` is any scikit-learn regressor, cloned for each action; by default ordinary least squares.
@@ -162,7 +162,7 @@ class OutcomeModel(CompiledEvaluator):
         return Summary(shown, np.where(is_known, estimate.standard_errors, np.inf), estimate.variances)
 
     @property
-    def kernel_state(self) -> Any:
+    def kernel_state(self) -> LinearOutcomeState | None:
         """None when the models are not linear: then the plain loop is the way."""
         return self._state if self._is_linear else None
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from headstart import kernels
-from headstart.arrays import Floats
+from headstart.arrays import Floats, Scratch
 from headstart.checks import check_action, check_context
 from headstart.errors import OptionError
 from headstart.estimates.propensity import LogisticPropensity, check_vector
 from headstart.evaluators.compiled import CompiledEvaluator
-from headstart.evaluators.lookup import make_lookup
-from headstart.kernels import Entry, fill_propensities, get_outcome, implements, is_exhausted, kernel
+from headstart.evaluators.lookup import look_up_counts, look_up_rows, make_lookup
+from headstart.kernels import Entry, State, fill_propensities, get_outcome, implements, is_exhausted, kernel
 from headstart.kernels.arrays import copy_into
 from headstart.kernels.strata import (
     CountedStrata,
@@ -25,11 +25,11 @@ from headstart.kernels.strata import (
     are_stopped,
     draw_row,
     find_key,
-    make_counted_strata,
-    make_strata,
 )
+from headstart.logs.any_log import AnyLog
 from headstart.logs.log import Log
-from headstart.randomness import RNG, as_generator, as_words
+from headstart.parts import Abilities
+from headstart.randomness import RNG
 
 _MODEL_ROWS = 100_000  # of a table: what its default model is fitted to
 
@@ -39,11 +39,11 @@ class KnownPropensityState(NamedTuple):
 
     lookup: Lookup  # contexts, all with tag 0
     vectors: Floats  # (m, K)
-    model: Any
+    model: State  # one that implements fill_propensities
 
 
 @implements(fill_propensities, KnownPropensityState)
-def _fill_known(state: Any, context: Any, out: Any) -> None:
+def _fill_known(state: KnownPropensityState, context: Floats, out: Floats) -> None:
     key = find_key(state.lookup, context, 0)
     if key >= 0:
         copy_into(out, state.vectors[key])
@@ -52,16 +52,16 @@ def _fill_known(state: Any, context: Any, out: Any) -> None:
 
 
 class PropensityMatchingState(NamedTuple):
-    propensity: Any  # a state that implements fill_propensities
+    propensity: State  # one that implements fill_propensities; empty: a plain function is asked instead
     pivots: Floats  # (q,) sorted
     lookup: Lookup  # lattice points, with the action as tag
     strata: Strata | CountedStrata  # one per (lattice point, action) that the log shows
-    vector: Floats  # (K,) scratch
-    point: Floats  # (K - 1,) scratch
+    vector: Scratch  # (K,)
+    point: Scratch  # (K - 1,)
 
 
 @kernel
-def _stratify(pivots: Any, vector: Any, point: Any) -> None:
+def _stratify(pivots: Floats, vector: Floats, point: Floats) -> None:
     """The nearest lattice point: the index of the nearest pivot in each of K - 1 dimensions, ties to the lower."""
     for a in range(point.size):
         nearest = 0
@@ -72,7 +72,7 @@ def _stratify(pivots: Any, vector: Any, point: Any) -> None:
 
 
 @kernel
-def _draw(state: Any, action: int) -> float:
+def _draw(state: PropensityMatchingState, action: int) -> float:
     if state.strata.is_stopped[action]:
         return math.nan
     _stratify(state.pivots, state.vector, state.point)
@@ -80,7 +80,7 @@ def _draw(state: Any, action: int) -> float:
 
 
 @implements(get_outcome, PropensityMatchingState)
-def _get_outcome(state: Any, context: Any, action: Any) -> Any:
+def _get_outcome(state: PropensityMatchingState, context: Floats, action: int) -> float:
     if state.strata.is_stopped[action]:
         return math.nan
     fill_propensities(state.propensity, context, state.vector)
@@ -88,16 +88,16 @@ def _get_outcome(state: Any, context: Any, action: Any) -> Any:
 
 
 @implements(is_exhausted, PropensityMatchingState)
-def _is_exhausted(state: Any) -> Any:
+def _is_exhausted(state: PropensityMatchingState) -> bool:
     return are_stopped(state.strata)
 
 
-def _stratify_rows(pivots: Any, vectors: Any, points: Any) -> None:
+def _stratify_rows(pivots: Floats, vectors: Floats, points: Floats) -> None:
     for i in range(points.shape[0]):
         _stratify(pivots, vectors[i], points[i])
 
 
-class PropensityMatching(CompiledEvaluator):
+class PropensityMatching(CompiledEvaluator[PropensityMatchingState]):
     """A random unused row of the same action whose propensity vector rounds to the same pivots.
 
     The vectors' first K - 1 entries are rounded to the nearest of `pivots` each (the full lattice, so K > 2
@@ -124,7 +124,7 @@ class PropensityMatching(CompiledEvaluator):
 
     def __init__(
         self,
-        log: Any,
+        log: AnyLog,
         *,
         pivots: Sequence[float] = (0.0, 0.5, 1.0),
         propensity: Callable[[Floats], ArrayLike] | None = None,
@@ -135,24 +135,26 @@ class PropensityMatching(CompiledEvaluator):
             raise OptionError(f"pivots must be numbers in [0, 1], got {pivots!r}")
         rows = log if isinstance(log, Log) or propensity is not None else log.sample(_MODEL_ROWS, rng=0)
         model = LogisticPropensity(rows) if propensity is None else propensity
-        known = getattr(model, "kernel_state", None)
+        known = Abilities(model).kernel_state
         self._propensity: Callable[[Floats], ArrayLike] | None = model if known is None else None
         lookup: Lookup
         strata: Strata | CountedStrata
         if isinstance(log, Log):
             lookup, strata, vectors = _strata_of_rows(log, levels, model, rng)
-            if propensity is None:
+            if propensity is None and known is not None:
                 known = _known_where_shown(log, vectors, known)
         else:
-            lookup, strata = _strata_of_table(log, levels, model, rng)
+            # A model that is not logistic is refused there, in words.
+            weighed = log if log.has_propensity_vectors else log.with_propensities_from(model)  # type: ignore[arg-type]
+            lookup, strata = look_up_counts(weighed.point_counts(levels), log.n_actions, rng)
         state = PropensityMatchingState(
-            known, levels, lookup, strata, np.empty(log.n_actions), np.empty(log.n_actions - 1)
+            known or (), levels, lookup, strata, np.empty(log.n_actions), np.empty(log.n_actions - 1)
         )
         self._draw = Entry(_draw, allocates=False)
         super().__init__(log, state)
 
     @property
-    def kernel_state(self) -> Any:
+    def kernel_state(self) -> PropensityMatchingState | None:
         """None when the propensity is a plain function: then the plain loop is the way."""
         return self._state if self._propensity is None else None
 
@@ -176,25 +178,11 @@ def _strata_of_rows(
         vectors = np.array([check_vector(model(row), log.n_actions) for row in log.contexts])
     points = np.empty((len(log), log.n_actions - 1))
     kernels.compiled(_stratify_rows)(levels, vectors, points)
-    lookup, keys = make_lookup(points, log.actions)
-    strata = make_strata(keys, log.actions, log.outcomes, lookup.tags.size, log.n_actions, as_generator(rng))
-    return lookup, strata, vectors
+    return *look_up_rows(points, log, rng), vectors
 
 
-def _known_where_shown(log: Log, vectors: Floats, model: Any) -> KnownPropensityState:
+def _known_where_shown(log: Log, vectors: Floats, model: State) -> KnownPropensityState:
     rows, row_keys = make_lookup(log.contexts, np.zeros(len(log), dtype=np.int64))
     kept = np.empty((rows.tags.size, log.n_actions))
     kept[row_keys] = vectors
     return KnownPropensityState(rows, kept, model)
-
-
-def _strata_of_table(
-    table: Any, levels: Floats, model: Callable[..., ArrayLike], rng: RNG
-) -> tuple[Lookup, CountedStrata]:
-    rows = table if table.has_propensity_vectors else table.with_propensities_from(model)
-    found = rows.point_counts(levels)
-    lookup, keys = make_lookup(found.strata, found.actions)
-    strata = make_counted_strata(
-        keys, found.actions, found.outcomes, found.counts, lookup.tags.size, table.n_actions, as_words(rng)
-    )
-    return lookup, strata

@@ -1,6 +1,8 @@
-"""Small loops over arrays in place of numpy's own, which need numba's runtime (see verbs.py) and are slower."""
+"""Small loops over arrays in place of numpy's own, which need numba's runtime (see dispatch.py) and are slower."""
 
 from __future__ import annotations
+
+import math
 
 from headstart.arrays import Floats
 from headstart.kernels.compile import kernel
@@ -29,3 +31,15 @@ def total(values: Floats) -> float:
     for i in range(values.size):
         result += values[i]
     return result
+
+
+@kernel
+def make_chances(logs: Floats, top: float) -> float:
+    """Logarithms of odds, `top` the largest of them, become chances; returns the sum of odds over the largest."""
+    whole = 0.0
+    for j in range(logs.size):
+        logs[j] = math.exp(logs[j] - top)
+        whole += logs[j]
+    for j in range(logs.size):
+        logs[j] /= whole
+    return whole

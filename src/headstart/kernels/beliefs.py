@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from headstart.arrays import Floats
+from headstart.kernels.arrays import make_chances
 from headstart.kernels.compile import kernel
 from headstart.kernels.moments import Moments, spread_within
 
@@ -55,12 +56,7 @@ def _weigh(tally: Moments, belief: Belief, a: int, variance: float) -> None:
         evidence = 0.5 * math.log(belief.sizes[a, j] / size) - 0.5 * freedom * math.log(squares)
         belief.weights[a, j] = belief.log_priors[a, j] + evidence
         top = max(top, belief.weights[a, j])
-    total = 0.0
-    for j in range(n_components):
-        belief.weights[a, j] = math.exp(belief.weights[a, j] - top)
-        total += belief.weights[a, j]
-    for j in range(n_components):
-        belief.weights[a, j] /= total
+    make_chances(belief.weights[a], top)
 
 
 @kernel

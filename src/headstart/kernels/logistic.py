@@ -13,6 +13,7 @@ import math
 import numpy as np
 
 from headstart.arrays import Floats, Integers
+from headstart.kernels.arrays import make_chances
 from headstart.kernels.compile import kernel
 
 BLOCK = 64
@@ -153,13 +154,7 @@ def _softmax(theta: Floats, context: Floats, chances: Floats) -> float:
             score += theta[a, j] * context[j]
         chances[a] = score
         top = max(top, score)
-    total = 0.0
-    for a in range(chances.size):
-        chances[a] = math.exp(chances[a] - top)
-        total += chances[a]
-    for a in range(chances.size):
-        chances[a] /= total
-    return top + math.log(total)
+    return top + math.log(make_chances(chances, top))
 
 
 def add_softmax_curvature(

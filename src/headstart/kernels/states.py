@@ -1,8 +1,9 @@
 """What can be done to the state of any part, whatever it is of: copied, saved, loaded, given other randomness.
 
 A state is a NamedTuple of arrays, numbers and such NamedTuples. What its fields are for is told by their types: an
-array of unsigned words is a stream of randomness (`Words`), and a field declared as `Scratch` is room to work in,
-which is not saved. No field's name means anything here.
+array of unsigned words is a stream of randomness (`Words`), a read-only array is what the part was made from, which
+copies share, and a field declared as `Scratch` is room to work in. The last two are not saved. No field's name means
+anything here.
 """
 
 from __future__ import annotations
@@ -28,24 +29,20 @@ def is_state(value: object) -> bool:
 
 
 def copy_state(state: S) -> S:
-    """A state with arrays of its own."""
-    return _rebuild(
-        state, "", lambda name, value, is_scratch: value.copy() if isinstance(value, np.ndarray) else value
-    )
+    """A state whose writable arrays are its own; read-only ones are shared."""
+    return _rebuild(state, "", lambda name, value, is_learnt: _own(value))
 
 
 def save_state(state: object) -> dict[str, NDArray[np.generic]]:
-    """All that a state knows, scratch left out, as arrays by dotted names."""
-    return {name: np.array(value) for name, value, is_scratch in _leaves(state, "") if not is_scratch}
+    """All that a state has learnt, as arrays by dotted names."""
+    return {name: np.array(value) for name, value, is_learnt in _leaves(state, "") if is_learnt}
 
 
 def load_state(present: S, saved: SavedArrays) -> S:
     """The state that `save_state` wrote, of the same class and sizes as the present one."""
 
-    def take(name: str, value: object, is_scratch: bool) -> object:
-        if is_scratch:
-            return np.array(value)
-        return _check_saved(name, np.asarray(value), saved)
+    def take(name: str, value: object, is_learnt: bool) -> object:
+        return _check_saved(name, np.asarray(value), saved) if is_learnt else _own(value)
 
     return _rebuild(present, "", take)
 
@@ -53,7 +50,7 @@ def load_state(present: S, saved: SavedArrays) -> S:
 def reseed_state(state: S, rng: RNG) -> S:
     """A state with other randomness; what was learnt stays, in the same arrays."""
     generator = as_generator(rng)
-    return _rebuild(state, "", lambda name, value, is_scratch: as_words(generator) if _is_words(value) else value)
+    return _rebuild(state, "", lambda name, value, is_learnt: as_words(generator) if _is_words(value) else value)
 
 
 def _check_saved(name: str, present: NDArray[np.generic], saved: SavedArrays) -> object:
@@ -69,28 +66,30 @@ def _check_saved(name: str, present: NDArray[np.generic], saved: SavedArrays) ->
 
 
 def _rebuild(state: S, prefix: str, change: Callable[[str, object, bool], object]) -> S:
-    """A state of the same classes whose leaves are changed: by name, value and whether they are scratch."""
+    """A state of the same classes whose leaves are changed: by name, value and whether it is learnt."""
     assert isinstance(state, tuple)
     values = [
-        _rebuild(value, f"{prefix}{name}.", change) if is_state(value) else change(prefix + name, value, is_scratch)
-        for name, value, is_scratch in _fields(state)
+        _rebuild(value, f"{prefix}{name}.", change) if is_state(value) else change(prefix + name, value, is_learnt)
+        for name, value, is_learnt in _fields(state)
     ]
     return tuple.__new__(type(state), values)
 
 
 def _leaves(state: object, prefix: str) -> Iterator[tuple[str, object, bool]]:
-    for name, value, is_scratch in _fields(state):
+    for name, value, is_learnt in _fields(state):
         if is_state(value):
             yield from _leaves(value, f"{prefix}{name}.")
         else:
-            yield prefix + name, value, is_scratch
+            yield prefix + name, value, is_learnt
 
 
 def _fields(state: object) -> Iterator[tuple[str, object, bool]]:
     assert isinstance(state, tuple)
     names: tuple[str, ...] = type(state)._fields  # type: ignore[attr-defined]
     scratch = _scratch_of(type(state))
-    return ((name, value, name in scratch) for name, value in zip(names, state, strict=True))
+    return (
+        (name, value, name not in scratch and _can_be_learnt(value)) for name, value in zip(names, state, strict=True)
+    )
 
 
 @cache
@@ -103,6 +102,14 @@ def _scratch_of(owner: type) -> frozenset[str]:
     return frozenset(
         name for name, hint in hints.items() if get_origin(hint) is Annotated and SCRATCH in get_args(hint)
     )
+
+
+def _own(value: object) -> object:
+    return value.copy() if isinstance(value, np.ndarray) and value.flags.writeable else value
+
+
+def _can_be_learnt(value: object) -> bool:
+    return value.flags.writeable if isinstance(value, np.ndarray) else isinstance(value, bool | int | float)
 
 
 def _is_words(value: object) -> bool:

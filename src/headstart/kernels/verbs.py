@@ -87,10 +87,10 @@ def draw_context(state: State, out: Floats) -> None:
     raise NotImplementedError
 
 
-@verb()
+@verb(has_default=True)
 def record_context(state: State, context: Floats) -> None:
-    """Tell a source of contexts that this user came."""
-    raise NotImplementedError
+    """Tell a source of contexts that this user came; one that does not learn from users need not say anything."""
+    return
 
 
 @verb()

@@ -14,6 +14,7 @@ from headstart.checks import check_action, check_number, check_whole
 from headstart.errors import ContextError
 from headstart.estimates.features import disjoint
 from headstart.kernels import implements, kernel, play, probabilities, update, withdraw
+from headstart.kernels.arrays import make_chances
 from headstart.kernels.choice import best_available, draw_available, fill_uniform
 from headstart.kernels.random import draw_uniform
 from headstart.kernels.ridge import (
@@ -129,12 +130,7 @@ def _weigh(state: LinKnowledgeGradientState, a: int, noise: float) -> None:
         squares = state.freedoms[a] * noise + state.squares[a, j]
         chances[j] = state.log_priors[a, j] - state.volumes[a, j] - 0.5 * freedom * math.log(squares)
         top = max(top, chances[j])
-    total = 0.0
-    for j in range(chances.size):
-        chances[j] = math.exp(chances[j] - top)
-        total += chances[j]
-    for j in range(chances.size):
-        chances[j] /= total
+    make_chances(chances, top)
 
 
 @kernel

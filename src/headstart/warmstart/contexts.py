@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from headstart.arrays import Floats, Integers, Words
 from headstart.errors import ContextError
 from headstart.kernels import draw_context, implements, record_context
 from headstart.kernels.arrays import copy_into
 from headstart.kernels.random import draw_below
+from headstart.kernels.states import SavedArrays, load_state, reseed_state, save_state
 from headstart.randomness import RNG, as_words
+
+S = TypeVar("S")
 
 _FIRST_CAPACITY = 64
 
@@ -25,7 +28,7 @@ class LogContextsState(NamedTuple):
 
 
 @implements(draw_context, LogContextsState)
-def _draw(state: Any, out: Any) -> None:
+def _draw(state: LogContextsState, out: Floats) -> None:
     n_logged = state.logged.shape[0]
     row = draw_below(state.rng, n_logged + state.n_online[0])
     if row < n_logged:
@@ -35,13 +38,33 @@ def _draw(state: Any, out: Any) -> None:
 
 
 @implements(record_context, LogContextsState)
-def _record(state: Any, context: Any) -> None:
+def _record(state: LogContextsState, context: Floats) -> None:
     if state.n_online[0] < state.online.shape[0]:
         copy_into(state.online[state.n_online[0]], context)
         state.n_online[0] += 1
 
 
-class LogContexts:
+class _Source(Generic[S]):
+    """A state that contexts are drawn from."""
+
+    def __init__(self, state: S, n_features: int) -> None:
+        self.kernel_state = state
+        self.n_features = n_features
+
+    def reseed(self, rng: RNG) -> None:
+        """New randomness."""
+        self.kernel_state = reseed_state(self.kernel_state, rng)
+
+    def get_state(self) -> dict[str, NDArray[np.generic]]:
+        """The online contexts so far and the state of the randomness; not the rows it was made from."""
+        return save_state(self.kernel_state)
+
+    def set_state(self, saved: SavedArrays) -> None:
+        """Take up a state from `get_state` of a source of the same rows: it has the same future."""
+        self.kernel_state = load_state(self.kernel_state, saved)
+
+
+class LogContexts(_Source[LogContextsState]):
     """The log's rows and the online contexts as they come, each row with the same chance.
 
     The empirical distribution that the paper proposes where the true one is unknown (its Exp8). Memory grows
@@ -51,23 +74,29 @@ class LogContexts:
     def __init__(self, logged: Floats, rng: RNG = None) -> None:
         fixed = logged.view()
         fixed.setflags(write=False)
-        n_features = self.n_features = logged.shape[1]
-        self.kernel_state = LogContextsState(
-            fixed, np.empty((_FIRST_CAPACITY, n_features)), np.zeros(1, dtype=np.int64), as_words(rng)
-        )
-
-    def reseed(self, rng: RNG) -> None:
-        """New randomness."""
-        self.kernel_state = self.kernel_state._replace(rng=as_words(rng))
+        n_features = logged.shape[1]
+        online = np.empty((_FIRST_CAPACITY, n_features))
+        super().__init__(LogContextsState(fixed, online, np.zeros(1, dtype=np.int64), as_words(rng)), n_features)
 
     def reserve(self, n_more: int) -> None:
         """Make room for this many more online contexts."""
         state = self.kernel_state
         needed = int(state.n_online[0]) + n_more
         if needed > state.online.shape[0]:
-            online = np.empty((max(needed, 2 * state.online.shape[0]), state.online.shape[1]))
+            online = np.empty((max(needed, 2 * state.online.shape[0]), self.n_features))
             online[: state.online.shape[0]] = state.online
             self.kernel_state = state._replace(online=online)
+
+    def get_state(self) -> dict[str, NDArray[np.generic]]:
+        """The online contexts so far and the state of the randomness; not the log's rows."""
+        state = self.kernel_state
+        return save_state(state._replace(online=state.online[: int(state.n_online[0])]))
+
+    def set_state(self, saved: SavedArrays) -> None:
+        """Take up a state from `get_state` of a source of the same log: it has the same future."""
+        n_rows = len(saved["online"]) if "online" in saved else 0
+        self.kernel_state = load_state(self.kernel_state._replace(online=np.empty((n_rows, self.n_features))), saved)
+        self.reserve(1)
 
 
 class PopulationState(NamedTuple):
@@ -76,16 +105,11 @@ class PopulationState(NamedTuple):
 
 
 @implements(draw_context, PopulationState)
-def _draw_population(state: Any, out: Any) -> None:
+def _draw_population(state: PopulationState, out: Floats) -> None:
     copy_into(out, state.population[draw_below(state.rng, state.population.shape[0])])
 
 
-@implements(record_context, PopulationState)
-def _record_nothing(state: Any, context: Any) -> None:
-    return
-
-
-class Population:
+class Population(_Source[PopulationState]):
     """A population that the caller names: contexts of users such as will come, each with the same chance."""
 
     def __init__(self, contexts: ArrayLike, rng: RNG = None) -> None:
@@ -96,9 +120,4 @@ class Population:
             row, column = (int(i) for i in np.argwhere(~np.isfinite(matrix))[0])
             raise ContextError(f"contexts in row {row}, column {column} must be finite, got {matrix[row, column]}")
         matrix.setflags(write=False)
-        self.n_features = matrix.shape[1]
-        self.kernel_state = PopulationState(matrix, as_words(rng))
-
-    def reseed(self, rng: RNG) -> None:
-        """New randomness."""
-        self.kernel_state = self.kernel_state._replace(rng=as_words(rng))
+        super().__init__(PopulationState(matrix, as_words(rng)), matrix.shape[1])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from headstart.arrays import Bools, Floats, Integers
+from headstart.arrays import Bools, Floats, Integers, Scratch
 from headstart.kernels import (
+    State,
     absorb,
     draw_context,
     get_outcome,
@@ -22,12 +23,12 @@ from headstart.kernels import (
 
 
 class WarmStartState(NamedTuple):
-    oracle: Any
-    evaluator: Any
-    contexts: Any
+    oracle: State
+    evaluator: State
+    contexts: State
     columns: Integers  # (c,) the columns that the oracle decides on
-    context: Floats  # (d,) scratch: what the evaluator sees
-    seen: Floats  # (c,) scratch: what the oracle sees
+    context: Scratch  # (d,) what the evaluator sees
+    seen: Scratch  # (c,) what the oracle sees
     everything: Bools  # (K,)
     virtual_plays: Integers  # (K,)
     is_due: Bools  # (1,) whether the offline phase of the coming round is still to run
@@ -37,13 +38,13 @@ class WarmStartState(NamedTuple):
 
 
 @kernel
-def _select(context: Any, columns: Any, out: Any) -> None:
+def _select(context: Floats, columns: Integers, out: Floats) -> None:
     for j in range(columns.size):
         out[j] = context[columns[j]]
 
 
 @kernel
-def _learn(state: Any, action: Any, outcome: Any) -> None:
+def _learn(state: WarmStartState, action: int, outcome: float) -> None:
     """A virtual outcome for the oracle: with the variance around it, if the answer was an average."""
     variance = get_variance(state.evaluator, state.context, action)
     absorb(state.oracle, state.seen, action, min(max(outcome, state.low), state.high), variance)
@@ -51,7 +52,7 @@ def _learn(state: Any, action: Any, outcome: Any) -> None:
 
 
 @kernel
-def _each_round(state: Any) -> None:
+def _each_round(state: WarmStartState) -> None:
     """Algorithm 1, lines 4-11."""
     while True:
         draw_context(state.contexts, state.context)
@@ -64,7 +65,7 @@ def _each_round(state: Any) -> None:
 
 
 @kernel
-def _batch(state: Any) -> None:
+def _batch(state: WarmStartState) -> None:
     """Algorithm 2, lines 4-12: every action in turn, until the log has no answer for it."""
     for action in range(state.everything.size):
         while True:
@@ -77,7 +78,7 @@ def _batch(state: Any) -> None:
 
 
 @kernel
-def offline_phase(state: Any) -> None:
+def offline_phase(state: WarmStartState) -> None:
     """Run the virtual plays that are due. A log that is used up costs nothing and draws nothing."""
     if not state.is_due[0]:
         return
@@ -91,7 +92,7 @@ def offline_phase(state: Any) -> None:
 
 
 @kernel
-def end_round(state: Any, context: Any) -> None:
+def end_round(state: WarmStartState, context: Floats) -> None:
     """A user has come and gone: the next offline phase is due, and knows of one more context."""
     if not state.is_batch:
         state.is_due[0] = True
@@ -100,21 +101,21 @@ def end_round(state: Any, context: Any) -> None:
 
 
 @implements(play, WarmStartState)
-def _play(state: Any, context: Any, available: Any) -> Any:
+def _play(state: WarmStartState, context: Floats, available: Bools) -> int:
     offline_phase(state)
     _select(context, state.columns, state.seen)
     return play(state.oracle, state.seen, available)
 
 
 @implements(update, WarmStartState)
-def _update(state: Any, context: Any, action: Any, outcome: Any) -> None:
+def _update(state: WarmStartState, context: Floats, action: int, outcome: float) -> None:
     _select(context, state.columns, state.seen)
     update(state.oracle, state.seen, action, outcome)
     end_round(state, context)
 
 
 @implements(probabilities, WarmStartState)
-def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
+def _probabilities(state: WarmStartState, context: Floats, available: Bools, out: Floats) -> None:
     offline_phase(state)
     _select(context, state.columns, state.seen)
     probabilities(state.oracle, state.seen, available, out)

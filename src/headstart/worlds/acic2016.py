@@ -9,12 +9,10 @@ the Python package causallib (Apache-2.0), which names no separate licence for t
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from headstart.arrays import Floats
+from headstart.arrays import Floats, Integers
 from headstart.errors import OptionError
 from headstart.logs.log import Log
 from headstart.randomness import as_words
@@ -45,7 +43,7 @@ def _read_contexts() -> tuple[Floats, tuple[str, ...]]:
 
 
 @cache
-def _read_instance(instance: int) -> tuple[NDArray[Any], Floats]:
+def _read_instance(instance: int) -> tuple[Integers, Floats]:
     """Actions (n,) and potential outcomes (n, 2)."""
     columns = read_columns(installed_file("causallib", f"{_FOLDER}/zymu_{instance}.csv"))
     outcomes = np.ascontiguousarray(np.array([columns["y0"], columns["y1"]], dtype=np.float64).T)

@@ -9,11 +9,10 @@ licence for the data.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats, Integers
 from headstart.worlds.drawn import DrawnWorld, freeze
 from headstart.worlds.installed import installed_file, read_columns
 from headstart.worlds.trial import Trial
@@ -30,7 +29,7 @@ POLICY = ((0.1, 0.6, 0.15, 0.15), (0.2, 0.5, 0.15, 0.15), (0.5, 0.2, 0.15, 0.15)
 
 
 @cache
-def _read() -> tuple[NDArray[Any], ...]:
+def _read() -> tuple[Integers, Floats, Floats, Integers, Integers]:
     """Actions (n,), outcomes (n,), contexts (n, d), quarters of the first CD4 count (n,), therapy before (n,)."""
     columns = read_columns(installed_file("lifelines", "datasets/ACTG175.csv"))
     contexts = np.array([columns[name] for name in CONTEXT_NAMES], dtype=np.float64).T
@@ -39,7 +38,8 @@ def _read() -> tuple[NDArray[Any], ...]:
     before = contexts[:, CONTEXT_NAMES.index("str2")].astype(np.int64)
     actions = np.array(columns["arms"], dtype=np.int64)
     outcomes = (np.array(columns["cd420"], dtype=np.float64) - ZERO) / UNIT
-    return tuple(freeze(np.ascontiguousarray(column)) for column in (actions, outcomes, contexts, quarters, before))
+    rows = np.ascontiguousarray(contexts)
+    return freeze(actions), freeze(outcomes), freeze(rows), freeze(quarters), freeze(before)
 
 
 class ACTG175:

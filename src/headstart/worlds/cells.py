@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from headstart.kernels import (
     expected_outcomes,
     implements,
     kernel,
-    record_context,
 )
 from headstart.kernels.arrays import copy_into
 from headstart.kernels.random import draw_category, draw_uniform
@@ -36,34 +35,29 @@ class CellsState(NamedTuple):
 
 
 @kernel
-def _draw_kind(state: Any, out: Any) -> int:
+def _draw_kind(state: CellsState, out: Floats) -> int:
     kind = draw_category(state.rng, state.shares)
     out[0] = kind
     return kind
 
 
 @implements(draw_user, CellsState)
-def _draw_user(state: Any, out: Any) -> None:
+def _draw_user(state: CellsState, out: Floats) -> None:
     state.present[0] = _draw_kind(state, out)
 
 
 @implements(draw_context, CellsState)
-def _draw_context(state: Any, out: Any) -> None:
+def _draw_context(state: CellsState, out: Floats) -> None:
     _draw_kind(state, out)
 
 
-@implements(record_context, CellsState)
-def _record_nothing(state: Any, context: Any) -> None:
-    return
-
-
 @implements(draw_outcome, CellsState)
-def _draw_outcome(state: Any, action: Any) -> Any:
+def _draw_outcome(state: CellsState, action: int) -> float:
     return 1.0 if draw_uniform(state.rng) < state.rates[state.present[0], action] else 0.0
 
 
 @implements(expected_outcomes, CellsState)
-def _expected(state: Any, out: Any) -> None:
+def _expected(state: CellsState, out: Floats) -> None:
     if state.is_contextual:
         copy_into(out, state.rates[state.present[0]])
     else:

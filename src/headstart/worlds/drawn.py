@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,25 +12,29 @@ from headstart import kernels
 from headstart.arrays import Floats
 from headstart.checks import check_action
 from headstart.kernels import Entry
+from headstart.kernels.states import copy_state
 from headstart.logs.log import Log
 
 
-def _draw_user(state: Any, out: Any) -> None:
+def _draw_user(state: kernels.State, out: Floats) -> None:
     kernels.draw_user(state, out)
 
 
-def _draw_outcome(state: Any, action: Any) -> Any:
+def _draw_outcome(state: kernels.State, action: int) -> float:
     return kernels.draw_outcome(state, action)
 
 
-def _expected_outcomes(state: Any, out: Any) -> None:
+def _expected_outcomes(state: kernels.State, out: Floats) -> None:
     kernels.expected_outcomes(state, out)
+
+
+A = TypeVar("A", bound=NDArray[np.generic])
 
 
 class TruePopulation:
     """The true distribution of contexts, as WarmStart's `contexts`: a state that draws them."""
 
-    def __init__(self, state: Any, n_features: int) -> None:
+    def __init__(self, state: kernels.State, n_features: int) -> None:
         self.kernel_state = state
         self.n_features = n_features
 
@@ -41,7 +45,9 @@ class DrawnWorld:
     `simulate` runs the compiled loop on `kernel_state`; the methods here are the same thing by hand.
     """
 
-    def __init__(self, log: Log, n_features: int, state: Any, population: Any = None) -> None:
+    def __init__(
+        self, log: Log, n_features: int, state: kernels.State, population: TruePopulation | None = None
+    ) -> None:
         self.log = log
         self.n_actions = log.n_actions
         self.n_features = n_features
@@ -55,10 +61,10 @@ class DrawnWorld:
         """The same world from the same first user on, and the same population from its first draw on."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
-        twin.kernel_state = copy_arrays(self.kernel_state)
+        twin.kernel_state = copy_state(self.kernel_state)
         if self.population is not None:
             twin.population = copy(self.population)
-            twin.population.kernel_state = copy_arrays(self.population.kernel_state)
+            twin.population.kernel_state = copy_state(self.population.kernel_state)
         return twin
 
     def draw_user(self) -> Floats:
@@ -78,21 +84,7 @@ class DrawnWorld:
         return out
 
 
-def freeze(values: NDArray[Any]) -> NDArray[Any]:
+def freeze(values: A) -> A:
     """The same array, read-only: shared by every copy of the state it is in."""
     values.setflags(write=False)
     return values
-
-
-def copy_arrays(state: Any) -> Any:
-    """A state whose writable arrays are its own; read-only ones are shared."""
-    return type(state)(
-        *(
-            copy_arrays(value)
-            if isinstance(value, tuple)
-            else value.copy()
-            if isinstance(value, np.ndarray) and value.flags.writeable
-            else value
-            for value in state
-        )
-    )

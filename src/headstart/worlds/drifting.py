@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,18 +25,18 @@ class DriftingState(NamedTuple):
 
 
 @implements(draw_user, DriftingState)
-def _draw_user(state: Any, out: Any) -> None:
+def _draw_user(state: DriftingState, out: Floats) -> None:
     state.users[0] += 1
 
 
 @implements(draw_outcome, DriftingState)
-def _draw_outcome(state: Any, action: Any) -> Any:
+def _draw_outcome(state: DriftingState, action: int) -> float:
     phase = (state.users[0] - 1) // state.period
     return 1.0 if draw_uniform(state.rng) < state.rates[(action + phase) % state.rates.size] else 0.0
 
 
 @implements(expected_outcomes, DriftingState)
-def _expected(state: Any, out: Any) -> None:
+def _expected(state: DriftingState, out: Floats) -> None:
     phase = (state.users[0] - 1) // state.period
     for a in range(out.size):
         out[a] = state.rates[(a + phase) % out.size]

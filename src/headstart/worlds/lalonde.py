@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats, Integers
 from headstart.errors import MissingExtraError, OptionError
 from headstart.logs.log import Log
 from headstart.worlds.drawn import DrawnWorld, freeze
@@ -36,7 +36,7 @@ def _read_stata(file: Path) -> Any:
 
 
 @cache
-def _read(name: str) -> tuple[NDArray[Any], ...]:
+def _read(name: str) -> tuple[Integers, Floats, Floats]:
     """Actions (n,), outcomes (n,), contexts (n, d)."""
     frame = _read_stata(installed_file("causaldata", f"{name}/{name}.dta"))
     contexts = np.stack([frame[column].to_numpy(dtype=np.float64) for column in CONTEXT_NAMES], axis=1)

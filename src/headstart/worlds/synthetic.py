@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -20,13 +20,12 @@ from headstart.kernels import (
     fill_propensities,
     implements,
     kernel,
-    record_context,
 )
-from headstart.kernels.arrays import copy_into, total
+from headstart.kernels.arrays import copy_into, make_chances, total
 from headstart.kernels.random import draw_below, draw_category, draw_uniform
 from headstart.logs.log import Log
 from headstart.randomness import as_words
-from headstart.worlds.drawn import DrawnWorld, freeze
+from headstart.worlds.drawn import DrawnWorld, TruePopulation, freeze
 
 OutcomeFunction = Literal["linear", "sigmoid", "binary", "steps"]
 _KINDS: dict[str, int] = {"linear": 0, "sigmoid": 1, "binary": 2, "steps": 3}
@@ -47,7 +46,7 @@ class SyntheticState(NamedTuple):
 
 
 @kernel
-def _mean(theta: Any, base: float, kind: int, user: Any, action: int) -> float:
+def _mean(theta: Floats, base: float, kind: int, user: Floats, action: int) -> float:
     """E[y | user, action] = f(x, a); phi(x, a) is the a-th block of x."""
     width = theta.size
     start = action * width
@@ -68,7 +67,7 @@ def _mean(theta: Any, base: float, kind: int, user: Any, action: int) -> float:
 
 
 @kernel
-def _fill_policy(state: Any, user: Any, out: Any) -> None:
+def _fill_policy(state: SyntheticState, user: Floats, out: Floats) -> None:
     """Softmax over a of rho (f(x, a) - b_a)(b_a - b_(a+1 mod K)); or what `chances` are on average."""
     n_actions = out.size
     if state.chances.size:
@@ -80,16 +79,11 @@ def _fill_policy(state: Any, user: Any, out: Any) -> None:
         step = bases[a] - bases[(a + 1) % n_actions]
         out[a] = rho * (_mean(theta, bases[a], kind, user, a) - bases[a]) * step
         top = max(top, out[a])
-    norm = 0.0
-    for a in range(n_actions):
-        out[a] = math.exp(out[a] - top)
-        norm += out[a]
-    for a in range(n_actions):
-        out[a] /= norm
+    make_chances(out, top)
 
 
 @kernel
-def _split(chance: float, out: Any) -> None:
+def _split(chance: float, out: Floats) -> None:
     """Action 0 with this chance, the others with equal ones."""
     out[0] = chance
     for a in range(1, out.size):
@@ -97,20 +91,20 @@ def _split(chance: float, out: Any) -> None:
 
 
 @kernel
-def _draw_full_user(state: Any) -> None:
+def _draw_full_user(state: SyntheticState) -> None:
     for j in range(state.user.size):
         state.user[j] = 2.0 * draw_uniform(state.rng) - 1.0
 
 
 @implements(draw_user, SyntheticState)
-def _draw_user(state: Any, out: Any) -> None:
+def _draw_user(state: SyntheticState, out: Floats) -> None:
     _draw_full_user(state)
     for j in range(state.visible.size):
         out[j] = state.user[state.visible[j]]
 
 
 @implements(draw_outcome, SyntheticState)
-def _draw_outcome(state: Any, action: Any) -> Any:
+def _draw_outcome(state: SyntheticState, action: int) -> float:
     mean = _mean(state.theta, state.bases[action], state.kind, state.user, action)
     if state.kind != _BINARY:
         return mean
@@ -118,7 +112,7 @@ def _draw_outcome(state: Any, action: Any) -> Any:
 
 
 @implements(expected_outcomes, SyntheticState)
-def _expected(state: Any, out: Any) -> None:
+def _expected(state: SyntheticState, out: Floats) -> None:
     if state.is_contextual:
         for a in range(out.size):
             out[a] = _mean(state.theta, state.bases[a], state.kind, state.user, a)
@@ -127,22 +121,19 @@ def _expected(state: Any, out: Any) -> None:
 
 
 @implements(draw_context, SyntheticState)
-def _draw_context(state: Any, out: Any) -> None:
+def _draw_context(state: SyntheticState, out: Floats) -> None:
     draw_user(state, out)
 
 
-@implements(record_context, SyntheticState)
-def _record_nothing(state: Any, context: Any) -> None:
-    return
-
-
 @implements(fill_propensities, SyntheticState)
-def _fill_propensities(state: Any, context: Any, out: Any) -> None:
+def _fill_propensities(state: SyntheticState, context: Floats, out: Floats) -> None:
     """The true logging policy; asked only of worlds without hidden columns."""
     _fill_policy(state, context, out)
 
 
-def _draw_log(state: Any, contexts: Any, actions: Any, outcomes: Any, propensities: Any) -> None:
+def _draw_log(
+    state: SyntheticState, contexts: Floats, actions: Integers, outcomes: Floats, propensities: Floats
+) -> None:
     for i in range(actions.size):
         _draw_full_user(state)
         if state.chances.size:
@@ -155,12 +146,13 @@ def _draw_log(state: Any, contexts: Any, actions: Any, outcomes: Any, propensiti
             contexts[i, j] = state.user[state.visible[j]]
 
 
-class SyntheticPopulation:
+class SyntheticPopulation(TruePopulation):
     """The true distribution of contexts, as WarmStart's `contexts`; and the true logging policy."""
 
+    kernel_state: SyntheticState
+
     def __init__(self, state: SyntheticState) -> None:
-        self.kernel_state = state
-        self.n_features = state.visible.size
+        super().__init__(state, state.visible.size)
 
     def __call__(self, context: Floats) -> Floats:
         """P(action | context) under the logging policy, (K,)."""

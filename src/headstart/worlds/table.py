@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +15,6 @@ from headstart.kernels import (
     draw_user,
     expected_outcomes,
     implements,
-    record_context,
 )
 from headstart.kernels.arrays import copy_into
 from headstart.kernels.random import draw_below
@@ -34,28 +33,23 @@ class TableState(NamedTuple):
 
 
 @implements(draw_user, TableState)
-def _draw_user(state: Any, out: Any) -> None:
+def _draw_user(state: TableState, out: Floats) -> None:
     state.present[0] = draw_below(state.rng, state.outcomes.shape[0])
     copy_into(out, state.contexts[state.present[0]])
 
 
 @implements(draw_context, TableState)
-def _draw_context(state: Any, out: Any) -> None:
+def _draw_context(state: TableState, out: Floats) -> None:
     copy_into(out, state.contexts[draw_below(state.rng, state.outcomes.shape[0])])
 
 
-@implements(record_context, TableState)
-def _record_nothing(state: Any, context: Any) -> None:
-    return
-
-
 @implements(draw_outcome, TableState)
-def _draw_outcome(state: Any, action: Any) -> Any:
+def _draw_outcome(state: TableState, action: int) -> float:
     return state.outcomes[state.present[0], action]
 
 
 @implements(expected_outcomes, TableState)
-def _expected(state: Any, out: Any) -> None:
+def _expected(state: TableState, out: Floats) -> None:
     if state.is_contextual:
         copy_into(out, state.outcomes[state.present[0]])
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,6 @@ from headstart.kernels import (
     draw_user,
     expected_outcomes,
     implements,
-    record_context,
 )
 from headstart.kernels.arrays import copy_into
 from headstart.kernels.random import draw_below
@@ -39,29 +38,24 @@ class TrialState(NamedTuple):
 
 
 @implements(draw_user, TrialState)
-def _draw_user(state: Any, out: Any) -> None:
+def _draw_user(state: TrialState, out: Floats) -> None:
     state.present[0] = draw_below(state.rng, state.cells.size)
     copy_into(out, state.contexts[state.present[0]])
 
 
 @implements(draw_context, TrialState)
-def _draw_context(state: Any, out: Any) -> None:
+def _draw_context(state: TrialState, out: Floats) -> None:
     copy_into(out, state.contexts[draw_below(state.rng, state.cells.size)])
 
 
-@implements(record_context, TrialState)
-def _record_nothing(state: Any, context: Any) -> None:
-    return
-
-
 @implements(draw_outcome, TrialState)
-def _draw_outcome(state: Any, action: Any) -> Any:
+def _draw_outcome(state: TrialState, action: int) -> float:
     cell = state.cells[state.present[0]]
     return state.outcomes[state.starts[cell, action] + draw_below(state.rng, state.counts[cell, action])]
 
 
 @implements(expected_outcomes, TrialState)
-def _expected(state: Any, out: Any) -> None:
+def _expected(state: TrialState, out: Floats) -> None:
     if state.is_contextual:
         copy_into(out, state.cell_means[state.cells[state.present[0]]])
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -25,6 +24,7 @@ from headstart.estimates.propensity.rows import (
     without_targets,
 )
 from headstart.kernels import fill_propensities, implements
+from headstart.kernels.arrays import make_chances
 from headstart.logs.log import Log
 
 _NEWTON_LIMIT = 250  # parameters; beyond, the Hessian of a sample costs more than the passes it saves
@@ -121,7 +121,7 @@ class LogisticState(NamedTuple):
 
 
 @implements(fill_propensities, LogisticState)
-def _fill_logistic(state: Any, context: Any, out: Any) -> None:
+def _fill_logistic(state: LogisticState, context: Floats, out: Floats) -> None:
     top = -np.inf
     for a in range(out.size):
         score = state.intercepts[a]
@@ -129,15 +129,10 @@ def _fill_logistic(state: Any, context: Any, out: Any) -> None:
             score += state.slopes[a, j] * context[j]
         out[a] = score
         top = max(top, score)
-    total = 0.0
-    for a in range(out.size):
-        out[a] = math.exp(out[a] - top)
-        total += out[a]
-    for a in range(out.size):
-        out[a] /= total
+    make_chances(out, top)
 
 
-def _fill(state: Any, context: Any, out: Any) -> None:
+def _fill(state: LogisticState, context: Floats, out: Floats) -> None:
     kernels.fill_propensities(state, context, out)
 
 

@@ -275,3 +275,14 @@ def test_answers_for_the_population_are_unbiased(name: str):
     error = np.std(answers, ddof=1) / np.sqrt(1500)
     assert abs(np.mean(answers) - 0.5) < 5.33 * error
     assert abs(np.mean(averages) - 0.74) < 0.01  # the confounding is there
+
+
+@pytest.mark.parametrize("make", [hs.ExactMatching, hs.PropensityMatching, hs.HistoricalAverage, hs.ForestMatching])
+def test_a_restored_evaluator_has_the_same_future(make):
+    log = hs.worlds.Synthetic(n_log=60).draw(np.random.default_rng(1)).log
+    one, other = make(log, rng=1), make(log, rng=1)
+    asked = [(context, action) for context in log.contexts[:20] for action in range(log.n_actions)]
+    for context, action in asked[::2]:
+        one.get_outcome(context, action)
+    other.set_state(one.get_state())
+    assert [one.get_outcome(*each) for each in asked] == [other.get_outcome(*each) for each in asked]

@@ -101,3 +101,19 @@ def test_every_stream_is_reseeded_whatever_its_name_and_nothing_else():
 
 def test_a_state_of_one_stream_is_reseeded_as_the_door_gives_it():
     assert reseed_state(Inner(as_words(1), np.zeros(1)), 5).luck.tolist() == as_words(5).tolist()
+
+
+class Made(NamedTuple):
+    rows: Floats
+    left: Floats
+
+
+def test_what_a_part_was_made_from_is_shared_and_not_saved():
+    rows = np.arange(3.0)
+    rows.setflags(write=False)
+    state = Made(rows, np.ones(2))
+    assert list(save_state(state)) == ["left"]
+    assert copy_state(state).rows is rows
+    loaded = load_state(state, {"left": np.zeros(2)})
+    assert loaded.rows is rows
+    assert loaded.left.tolist() == [0.0, 0.0]

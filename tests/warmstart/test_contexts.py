@@ -62,3 +62,28 @@ def test_the_interpreted_kernel_draws_rows_of_the_population():
 def test_rejects_what_is_no_population(contexts, text: str):
     with pytest.raises(ContextError, match=text):
         Population(contexts)
+
+
+@pytest.mark.parametrize("n_online", [0, 3, 100])
+def test_a_restored_source_has_the_same_future(n_online: int):
+    source, other = LogContexts(np.arange(4.0).reshape(2, 2), rng=1), LogContexts(np.arange(4.0).reshape(2, 2), rng=2)
+    for i in range(n_online):
+        source.reserve(1)
+        record_context(source.kernel_state, np.array([float(i), -float(i)]))
+    saved = source.get_state()
+    assert "logged" not in saved
+    assert saved["online"].shape == (n_online, 2)
+    other.set_state(saved)
+    for each in (source, other):
+        each.reserve(1)
+        record_context(each.kernel_state, np.array([7.0, 7.0]))
+    assert _draws(source) == _draws(other)
+
+
+def _draws(source) -> list:
+    drawn, out = [], np.empty(2)
+    with np.errstate(over="ignore"):  # words wrap around; interpreted, numpy warns of it
+        for _ in range(50):
+            draw_context(source.kernel_state, out)
+            drawn.append(out.tolist())
+    return drawn

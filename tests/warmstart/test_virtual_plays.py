@@ -37,8 +37,8 @@ def test_after_virtual_plays_the_oracle_has_the_log_s_mean_and_variance(oracle: 
     state = policy.oracle.get_state()
     asked = policy.virtual_plays > 0
     assert asked.any()
-    np.testing.assert_allclose(state["means"][asked], policy.evaluator.means[asked], rtol=1e-12)
-    variances = (state["squares"] / np.maximum(state["counts"], 1))[asked]
+    np.testing.assert_allclose(state["tally.means"][asked], policy.evaluator.means[asked], rtol=1e-12)
+    variances = (state["tally.squares"] / np.maximum(state["tally.counts"], 1))[asked]
     np.testing.assert_allclose(variances, _shown(evaluator)[asked], rtol=1e-9)
 
 
@@ -57,7 +57,7 @@ def test_an_evaluator_that_answers_with_rows_has_nothing_to_add():
     policy.play(LOG.contexts[0])
     state = policy.oracle.get_state()
     expected = [LOG.outcomes[LOG.actions == a].var() for a in range(2)]
-    np.testing.assert_allclose(state["squares"] / state["counts"], expected, rtol=1e-9)
+    np.testing.assert_allclose(state["tally.squares"] / state["tally.counts"], expected, rtol=1e-9)
 
 
 def test_oracles_of_means_alone_are_told_what_they_always_were():

@@ -46,7 +46,6 @@ class CompiledEvaluator(ABC, Generic[S]):
 
     needs_context = False
     _log: AnyLog | None = None
-    _lazy: tuple[str, ...] = ("contexts", "outcome_range")  # asked of the log when first wanted, and before a copy
 
     @abstractmethod  # a subclass builds its state; this one is no evaluator by itself
     def __init__(self, log: AnyLog, state: S) -> None:
@@ -94,9 +93,12 @@ class CompiledEvaluator(ABC, Generic[S]):
     def __getstate__(self) -> dict[str, object]:
         """What is pickled and copied: the log stays behind, with all that it would have been asked for."""
         if self._log is not None:
-            for name in self._lazy:
-                getattr(self, name)
+            self._ask_everything()
         return {**self.__dict__, "_log": None}
+
+    def _ask_everything(self) -> tuple[object, ...]:
+        """What is asked of the log when it is first wanted, asked now: each is kept."""
+        return self.contexts, self.outcome_range
 
     @property
     def kernel_state(self) -> S | None:

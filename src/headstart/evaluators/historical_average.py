@@ -49,12 +49,13 @@ class HistoricalAverage(CompiledEvaluator[HistoricalAverageState]):
             )
         super().__init__(log, HistoricalAverageState(strata))
 
-    _lazy = ("contexts", "outcome_range", "_summary")
-
     @cached_property
     def _summary(self) -> Summary:
         sums = self._asked.action_sums()
         return weigh_sums(unweighted(sums.n, sums.y, sums.yy)).summary
+
+    def _ask_everything(self) -> tuple[object, ...]:
+        return *super()._ask_everything(), self._summary
 
     def summary(self) -> Summary:
         """The mean of each action's rows, s / sqrt(n) and s^2 (n - 1 in its denominator).

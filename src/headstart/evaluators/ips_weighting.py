@@ -24,8 +24,6 @@ class IPSWeighting(BudgetEvaluator):
     much more common its like is among them (`population_weights`); the standard errors take these weights as given.
     """
 
-    _lazy = ("contexts", "outcome_range", "_weighed")
-
     def __init__(self, log: AnyLog, *, population: object = None) -> None:
         check_has_propensities(log, "IPSWeighting")
         if isinstance(log, Log):
@@ -44,6 +42,9 @@ class IPSWeighting(BudgetEvaluator):
     def _weighed(self) -> WeightedMeans:
         """A table is asked for the rest of its sums when somebody wants an error."""
         return weigh_sums(self._asked.action_sums())
+
+    def _ask_everything(self) -> tuple[object, ...]:
+        return *super()._ask_everything(), self._weighed
 
     def summary(self) -> Summary:
         """Means, honest standard errors and variances; unlike N_a they know that outcomes and weights go together."""

@@ -6,10 +6,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from headstart.arrays import Floats
 from headstart.kernels import get_outcome, implements, is_exhausted
+from headstart.kernels.states import SavedArrays
 
 
 class NoLogState(NamedTuple):
@@ -38,6 +39,13 @@ class NoLog:
     def is_exhausted(self) -> bool:
         """True from the start."""
         return True
+
+    def get_state(self) -> dict[str, NDArray[np.generic]]:
+        """Nothing: there is nothing to learn."""
+        return {}
+
+    def set_state(self, saved: SavedArrays) -> None:
+        """Take up nothing."""
 
     def __repr__(self) -> str:
         return "NoLog()"

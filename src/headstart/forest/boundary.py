@@ -18,7 +18,7 @@ def check_contexts(contexts: ArrayLike, n_features: int) -> Floats:
     return values
 
 
-def check_context(context: ArrayLike, n_features: int) -> Floats:
+def check_one_context(context: ArrayLike, n_features: int) -> Floats:
     """One context, as a (d,) of finite numbers."""
     values = _as_floats(context, "context", ContextError)
     if values.shape != (n_features,):

@@ -6,14 +6,13 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from headstart.arrays import Floats
 from headstart.errors import HeadstartError, LogError, OptionError
-from headstart.forest.boundary import check_context, check_contexts, check_rows
+from headstart.forest.boundary import check_contexts, check_one_context, check_rows
 from headstart.forest.leaves import add_rows, leaves_of
 from headstart.forest.options import ForestOptions
 from headstart.forest.planting import in_threads, plant
@@ -53,7 +52,7 @@ class HonestForest:
         self.n_threads = n_threads
         self._arrays: ForestArrays | None = None
         self._n_features = 0
-        self._predict_context: Callable[..., Any] | None = None
+        self._predict_context: Callable[..., None] | None = None
 
     @property
     def arrays(self) -> ForestArrays:
@@ -100,7 +99,7 @@ class HonestForest:
     def predict_one(self, context: ArrayLike) -> Floats:
         """(K,) for one context (d,): as `predict`, without its overhead."""
         arrays = self.arrays
-        x = check_context(context, self.n_features)
+        x = check_one_context(context, self.n_features)
         out = np.empty(self.n_actions)
         if self._predict_context is None:
             self._predict_context = entry(predict_context, arrays, x, out)

@@ -11,14 +11,14 @@ from headstart.arrays import Floats, Integers, Words
 from headstart.forest.histograms import BinRoom
 from headstart.forest.presorting import MOST_SORTED, SortRoom, mark_right, part_lists, sort_node
 from headstart.forest.regularity import FOUND, REQUIRED, EstimateHalf, has_room
-from headstart.forest.sampling import Limits, Rows, draw_front
-from headstart.forest.split_search import Node, Trial, choose_split
+from headstart.forest.sampling import ForestRows, Limits, draw_front
+from headstart.forest.split_search import Node, TryRoom, choose_split
 from headstart.forest.splitting import ALL, SplitHalf
 from headstart.forest.tree import LEAF
 from headstart.kernels.compile import kernel
 
 
-class Block(NamedTuple):
+class TreeBlock(NamedTuple):
     """Room for the trees of one call; indices count from the block's start."""
 
     nodes: NDArray[np.void]  # (room,) of NODE
@@ -34,7 +34,7 @@ class Desk(NamedTuple):
     pool: Integers  # (n,) row numbers to draw from
     half: SplitHalf
     estimate: EstimateHalf
-    trial: Trial
+    trial: TryRoom
     sort_room: SortRoom
     spare_rows: Integers  # (n_tree,)
     spare_actions: Integers  # (n_tree,)
@@ -43,7 +43,7 @@ class Desk(NamedTuple):
 
 
 @kernel
-def make_desk(rows: Rows, limits: Limits) -> Desk:
+def make_desk(rows: ForestRows, limits: Limits) -> Desk:
     """The room for these rows and limits."""
     d, n = rows.columns.shape
     n_split, n_estimate = limits.n_split, limits.n_tree - limits.n_split
@@ -57,7 +57,7 @@ def make_desk(rows: Rows, limits: Limits) -> Desk:
     estimate = EstimateHalf(np.empty(n_estimate, np.int64), np.empty((k, 2), np.int64), np.empty(n_estimate))
     n_sorted = min(MOST_SORTED, n_split)
     bin_room = BinRoom(np.empty((n_bins, k, 2)), np.empty(n_split), np.empty(n_split, np.uint32))
-    trial = Trial(np.empty(d, np.int64), np.empty((d, 6)), np.empty((d, n_sorted), np.uint32), bin_room)
+    trial = TryRoom(np.empty(d, np.int64), np.empty((d, 6)), np.empty((d, n_sorted), np.uint32), bin_room)
     sort_room = SortRoom(np.empty(n_bins + 1, np.int64), np.empty(n_sorted, np.uint8), np.empty(n_sorted, np.uint32))
     return Desk(
         np.empty(n, np.int64), half, estimate, trial, sort_room, np.empty(limits.n_tree, np.int64),
@@ -66,7 +66,7 @@ def make_desk(rows: Rows, limits: Limits) -> Desk:
 
 
 @kernel
-def grow_block(words: Words, rows: Rows, limits: Limits, block: Block) -> tuple[int, int]:
+def grow_block(words: Words, rows: ForestRows, limits: Limits, block: TreeBlock) -> tuple[int, int]:
     """Grow one group of trees from each line of `words`; the numbers of nodes and leaves used."""
     desk = make_desk(rows, limits)
     n_nodes, n_leaves, tree = 0, 0, 0
@@ -86,7 +86,7 @@ def grow_block(words: Words, rows: Rows, limits: Limits, block: Block) -> tuple[
 
 @kernel
 def grow_tree(
-    words: Words, rows: Rows, limits: Limits, desk: Desk, block: Block, n_nodes: int, n_leaves: int
+    words: Words, rows: ForestRows, limits: Limits, desk: Desk, block: TreeBlock, n_nodes: int, n_leaves: int
 ) -> tuple[int, int]:
     """Grow one tree from the first rows of the pool, depth first; the numbers of nodes and leaves after it."""
     # Named once, before the loop: numba counts a reference, atomically, wherever a tuple's array is named.
@@ -142,7 +142,7 @@ def grow_tree(
 
 
 @kernel
-def take_halves(rows: Rows, limits: Limits, desk: Desk) -> float:
+def take_halves(rows: ForestRows, limits: Limits, desk: Desk) -> float:
     """Copy the tree's rows into J and I; the gain below which a split is but rounding.
 
     J's outcomes are centred within each action. The centre is J's own: one computed from all rows would

@@ -51,10 +51,15 @@ class ForestOptions:
     n_bins: int = 256
 
     def __post_init__(self) -> None:
-        for name, least in (("n_trees", 1), ("min_leaf", 1), ("min_node", 1), ("group_size", 1)):
-            value = getattr(self, name)
-            if value != int(value) or value < least:
-                raise OptionError(f"{name} must be a whole number of at least {least}, got {value}")
+        counts = {
+            "n_trees": self.n_trees,
+            "min_leaf": self.min_leaf,
+            "min_node": self.min_node,
+            "group_size": self.group_size,
+        }
+        for name, value in counts.items():
+            if value != int(value) or value < 1:
+                raise OptionError(f"{name} must be a whole number of at least 1, got {value}")
         if self.n_trees % self.group_size:
             raise OptionError(f"n_trees must be a multiple of group_size ({self.group_size}), got {self.n_trees}")
         most = 0.5 if self.group_size > 1 else 1.0

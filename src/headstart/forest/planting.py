@@ -10,11 +10,11 @@ import numpy as np
 
 from headstart.arrays import Floats, Integers, Words
 from headstart.forest.binning import bin_columns, quantile_edges
-from headstart.forest.growing import Block, grow_block
+from headstart.forest.growing import TreeBlock, grow_block
 from headstart.forest.leaves import leaf_means
 from headstart.forest.options import ForestOptions
 from headstart.forest.presorting import MOST_SORTED
-from headstart.forest.sampling import Limits, Rows
+from headstart.forest.sampling import ForestRows, Limits
 from headstart.forest.tree import NODE, ForestArrays
 from headstart.kernels.compile import compiled
 
@@ -28,7 +28,7 @@ def plant(
     """Grow a forest on these rows, which are trusted; the same bits whatever the number of threads."""
     columns = np.ascontiguousarray(contexts.T)
     edges = quantile_edges(columns, options.n_bins)
-    rows = Rows(columns, bin_columns(columns, edges), edges, actions, outcomes)
+    rows = ForestRows(columns, bin_columns(columns, edges), edges, actions, outcomes)
     limits = make_limits(options, n_actions, *contexts.shape)
     words = draw_group_words(seed, options.n_trees // options.group_size)
     # Blocks are cut by work, never by threads. A small forest is one block, hence one compiled call.
@@ -65,20 +65,20 @@ def in_threads(task: Callable[[int], T], items: range, n_threads: int) -> list[T
         return list(pool.map(task, items))
 
 
-def _grow(words: Words, rows: Rows, limits: Limits) -> Block:
+def _grow(words: Words, rows: ForestRows, limits: Limits) -> TreeBlock:
     n_trees = words.shape[0] * limits.group_size
     # Every leaf but a lone root holds rows of both halves. Room that is not used is never touched.
     n_leaves = n_trees * max(1, min(limits.n_split, limits.n_tree - limits.n_split))
-    block = Block(
+    block = TreeBlock(
         np.empty(2 * n_leaves, NODE), np.empty((n_leaves, limits.n_actions)),
         np.empty((n_leaves, limits.n_actions)), np.empty(n_trees, np.int64), np.empty(n_trees + 1, np.int64),
     )  # fmt: skip
     n_nodes, n_leaves = compiled(grow_block)(words.copy(), rows, limits, block)
-    return Block(block.nodes[:n_nodes].copy(), block.sums[:n_leaves].copy(), block.counts[:n_leaves].copy(),
+    return TreeBlock(block.nodes[:n_nodes].copy(), block.sums[:n_leaves].copy(), block.counts[:n_leaves].copy(),
                  block.roots, block.leaf_starts)  # fmt: skip
 
 
-def _join(blocks: list[Block]) -> ForestArrays:
+def _join(blocks: list[TreeBlock]) -> ForestArrays:
     roots, leaf_starts = [], []
     n_nodes = n_leaves = 0
     for block in blocks:

@@ -13,7 +13,7 @@ from headstart.kernels.compile import kernel
 from headstart.kernels.random import draw_below, draw_uniform
 
 
-class Rows(NamedTuple):
+class ForestRows(NamedTuple):
     """The data, feature by feature."""
 
     columns: Floats  # (d, n)

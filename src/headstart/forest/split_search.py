@@ -15,10 +15,9 @@ from headstart.arrays import Floats, Integers, Words
 from headstart.forest.histograms import BinRoom, find_gap, scan_bins, total_node
 from headstart.forest.presorting import PLACE, Items
 from headstart.forest.regularity import EstimateHalf, is_regular, regular_interval
-from headstart.forest.sampling import Limits, Rows, draw_front, draw_n_features, least_share
+from headstart.forest.sampling import ForestRows, Limits, draw_front, draw_n_features, least_share
 from headstart.forest.splitting import (
     ABOVE,
-    ALL,
     BELOW,
     CUT,
     GAIN,
@@ -26,15 +25,14 @@ from headstart.forest.splitting import (
     LOW,
     SplitHalf,
     narrow,
-    scan_actions,
-    scan_one_action,
+    scan_lists,
     total_list,
 )
 from headstart.forest.tree import LEAF
 from headstart.kernels.compile import kernel
 
 
-class Trial(NamedTuple):
+class TryRoom(NamedTuple):
     """Room to try features in."""
 
     features: Integers  # (d,) all features, those tried first
@@ -56,7 +54,7 @@ class Node(NamedTuple):
 
 @kernel
 def choose_split(
-    words: Words, rows: Rows, limits: Limits, half: SplitHalf, estimate: EstimateHalf, trial: Trial,
+    words: Words, rows: ForestRows, limits: Limits, half: SplitHalf, estimate: EstimateHalf, trial: TryRoom,
     node: Node, least_gain: float,
 ) -> tuple[int, float]:  # fmt: skip
     """The feature and threshold to split `node` at; feature LEAF if there is none.
@@ -79,28 +77,18 @@ def choose_split(
     i_first, i_stop = 0, n_drawn
     low, high = -math.inf, math.inf
     while True:
-        for i in range(i_first, i_stop):
-            tries[features[i], GAIN] = -1.0
-            tries[features[i], LOW] = low
-            tries[features[i], HIGH] = high
+        open_tries(features, tries, i_first, i_stop, low, high)
         if base < 0:
             for i in range(i_first, i_stop):
                 scan_bins(rows.bins, rows.edges, half, trial.room.histogram, start, stop, least, features[i], tries)
         else:
             first, last = start - base + least - 1, stop - base - least - 1
             if low > -math.inf:
-                first, last = narrow(columns, members, lists, features[i_first], base,
-                                     first, last, low, high)  # fmt: skip
-            if half.sums.shape[0] == 1:
-                scan_one_action(
-                    lists, outcomes, half.inverses, half.sums[0, ALL], start, stop, base,
-                    first, last, features, i_first, i_stop, tries,
-                )  # fmt: skip
-            else:
-                scan_actions(
-                    lists, half.actions, outcomes, half.inverses, half.sums, half.counts,
-                    start, base, first, last, features, i_first, i_stop, tries,
-                )  # fmt: skip
+                first, last = narrow(columns, members, lists, features[i_first], base, first, last, low, high)
+            scan_lists(
+                lists, half.actions, outcomes, half.inverses, half.sums, half.counts,
+                start, stop, base, first, last, features, i_first, i_stop, tries,
+            )  # fmt: skip
         i = best_of(features, tries, n_drawn)
         feature = features[i]
         if tries[feature, GAIN] <= least_gain:
@@ -111,8 +99,7 @@ def choose_split(
             low, high = -math.inf, math.inf
             continue
         if base < 0:
-            find_gap(columns, rows.bins, half, trial.room.keys, trial.room.places, start, stop, least,
-                     feature, tries)  # fmt: skip
+            find_gap(columns, rows.bins, half, trial.room.keys, trial.room.places, start, stop, least, feature, tries)
         threshold = threshold_of(columns, members, lists, tries, feature, base)
         if tries[feature, LOW] > -math.inf or is_regular(
             columns, actions, estimators, shares, node.estimate_start,
@@ -125,6 +112,15 @@ def choose_split(
         )  # fmt: skip
         tries[feature, GAIN] = -1.0
         i_first, i_stop = i, i + (low < high)
+
+
+@kernel
+def open_tries(features: Integers, tries: Floats, i_first: int, i_stop: int, low: float, high: float) -> None:
+    """The features from i_first on have no gap yet, and may have one within [low, high)."""
+    for i in range(i_first, i_stop):
+        tries[features[i], GAIN] = -1.0
+        tries[features[i], LOW] = low
+        tries[features[i], HIGH] = high
 
 
 @kernel

@@ -139,3 +139,21 @@ def narrow(
     while first <= last and columns[feature, members[base + (lists[feature, last] & PLACE)]] >= high:
         last -= 1
     return first, last
+
+
+@kernel
+def scan_lists(
+    lists: Items, actions: Integers, outcomes: Floats, inverses: Floats, sums: Floats, counts: Integers,
+    start: int, stop: int, base: int, first: int, last: int, features: Integers, i_first: int, i_stop: int,
+    tries: Floats,
+) -> None:  # fmt: skip
+    """The best gap of each of these features whose values are sorted, whatever the number of actions."""
+    if sums.shape[0] == 1:
+        scan_one_action(
+            lists, outcomes, inverses, sums[0, ALL], start, stop, base, first, last, features, i_first, i_stop, tries
+        )
+    else:
+        scan_actions(
+            lists, actions, outcomes, inverses, sums, counts,
+            start, base, first, last, features, i_first, i_stop, tries,
+        )  # fmt: skip

@@ -112,28 +112,19 @@ def _log_scale(family: int, p: float, q: float) -> float:
 
 
 @kernel
-def probability_of_best(family: int, p: Floats, q: Floats, available: Bools, out: Floats) -> None:
-    """P(draw of a is the largest) for independent draws, into `out`; sums to 1.
+def _find_rivals(family: int, p: Floats, q: Floats, available: Bools, breaks: Floats) -> tuple[Integers, Floats]:
+    """The actions that may have the largest draw, and where panels begin and end, sorted.
 
-    P_a = integral of f_a(x) prod_(b != a) F_b(x) dx, by 16-point Gauss-Legendre on panels between
-    the densities' own break points; F_b at the nodes by integrating the same interpolant, so no special
-    function is needed. Absolute error below 1e-9 (tests compare with adaptive quadrature).
-    Cost O(K^2) where the densities overlap; what lies surely below the best is cut off.
+    Below the first point some draw lies almost surely above: nothing there can be the largest.
     """
-    n_actions = available.size
-    breaks = _BREAKS_NORMAL if family == NORMAL else _BREAKS_BETA
-    out[:] = 0.0
-    # Below this point some draw lies almost surely above: nothing there can be the largest.
     floor = -np.inf
-    for a in range(n_actions):
+    for a in range(available.size):
         if available[a]:
             mean, deviation = _moments(family, p[a], q[a])
             floor = max(floor, mean + breaks[0] * deviation)
-    points = np.empty(n_actions * breaks.size + 1)
-    n_points = 0
-    rivals = np.empty(n_actions, dtype=np.int64)
-    n_rivals = 0
-    for a in range(n_actions):
+    points, rivals = np.empty(available.size * breaks.size + 1), np.empty(available.size, dtype=np.int64)
+    n_points = n_rivals = 0
+    for a in range(available.size):
         if not available[a]:
             continue
         mean, deviation = _moments(family, p[a], q[a])
@@ -149,11 +140,25 @@ def probability_of_best(family: int, p: Floats, q: Floats, available: Bools, out
                 points[n_points] = point
                 n_points += 1
     points[n_points] = floor if family == NORMAL else max(floor, 0.0)
-    n_points += 1
+    return rivals[:n_rivals], np.sort(points[: n_points + 1])
+
+
+@kernel
+def probability_of_best(family: int, p: Floats, q: Floats, available: Bools, out: Floats) -> None:
+    """P(draw of a is the largest) for independent draws, into `out`; sums to 1.
+
+    P_a = integral of f_a(x) prod_(b != a) F_b(x) dx, by 16-point Gauss-Legendre on panels between
+    the densities' own break points; F_b at the nodes by integrating the same interpolant, so no special
+    function is needed. Absolute error below 1e-9 (tests compare with adaptive quadrature).
+    Cost O(K^2) where the densities overlap; what lies surely below the best is cut off.
+    """
+    breaks = _BREAKS_NORMAL if family == NORMAL else _BREAKS_BETA
+    out[:] = 0.0
+    rivals, points = _find_rivals(family, p, q, available, breaks)
+    n_rivals = rivals.size
     if n_rivals == 1:
         out[rivals[0]] = 1.0
         return
-    points = np.sort(points[:n_points])
     scales = np.empty(n_rivals)
     cumulative = np.zeros(n_rivals)
     for r in range(n_rivals):
@@ -161,10 +166,9 @@ def probability_of_best(family: int, p: Floats, q: Floats, available: Bools, out
         scales[r] = _log_scale(family, p[a], q[a])
         # What lies below the floor: needed, since F_b starts there and not at 0.
         cumulative[r] = _mass_below(family, p[a], q[a], scales[r], points[0], breaks)
-    density = np.empty((n_rivals, N_NODES))
-    below = np.empty((n_rivals, N_NODES))
+    density, below = np.empty((n_rivals, N_NODES)), np.empty((n_rivals, N_NODES))
     above = np.empty(n_rivals + 1)  # products of F over the rivals from r on
-    for panel in range(n_points - 1):
+    for panel in range(points.size - 1):
         half = 0.5 * (points[panel + 1] - points[panel])
         if half <= 0.0:
             continue
@@ -179,7 +183,7 @@ def probability_of_best(family: int, p: Floats, q: Floats, available: Bools, out
         out[:] = 0.0
         out[best_available(p, available)] = 1.0
         return
-    for a in range(n_actions):
+    for a in range(available.size):
         out[a] /= total
 
 

@@ -18,19 +18,23 @@ import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Generic, ParamSpec, TypeVar
 
 import numba
 from numba.extending import register_jitable
 
 from headstart.kernels.composition import CannotTellError, digest_composition, states_in
+from headstart.kernels.dispatch import F, Function
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _OPTIONS = {"error_model": "numpy"}
 
 
-def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+def kernel(function: F) -> F:
     """Mark a function as callable from compiled code; called from Python it runs interpreted."""
-    marked: Callable[..., Any] = register_jitable(**_OPTIONS)(function)
+    marked: F = register_jitable(**_OPTIONS)(function)
     return marked
 
 
@@ -40,8 +44,8 @@ def is_compiling() -> bool:
 
 
 def compiled(
-    function: Callable[..., Any], *states: type, allocates: bool = True, keeps_gil: bool = False
-) -> Callable[..., Any]:
+    function: Callable[P, T], *states: type, allocates: bool = True, keeps_gil: bool = False
+) -> Callable[P, T]:
     """`function` compiled for arguments that hold these state classes, cached on disk.
 
     With `allocates=False` nothing in it is reference-counted: quicker, and it cannot make arrays. With
@@ -52,26 +56,25 @@ def compiled(
 
 
 @cache
-def _compiled(
-    function: Callable[..., Any], states: tuple[type, ...], allocates: bool, keeps_gil: bool
-) -> Callable[..., Any]:
+def _compiled(function: Callable[P, T], states: tuple[type, ...], allocates: bool, keeps_gil: bool) -> Callable[P, T]:
     flags = {"_nrt": allocates, "nogil": not keeps_gil}
     folder = _cache_folder(function, states, str(flags)) if _have_files(function, *states) else None
     if folder is None:
-        return numba.njit(**flags, **_OPTIONS)(function)
+        unkept: Callable[P, T] = numba.njit(**flags, **_OPTIONS)(function)
+        return unkept
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(folder)
     try:
         # A new dispatcher each time: one function serves many compositions, each with its own cache.
-        dispatcher: Callable[..., Any] = numba.njit(cache=True, **flags, **_OPTIONS)(function)
+        dispatcher: Callable[P, T] = numba.njit(cache=True, **flags, **_OPTIONS)(function)
     finally:
         numba.config.CACHE_DIR = before
     return dispatcher
 
 
 def entry(
-    function: Callable[..., Any], *arguments: Any, allocates: bool = True, keeps_gil: bool = True
-) -> Callable[..., Any]:
+    function: Callable[..., T], *arguments: object, allocates: bool = True, keeps_gil: bool = True
+) -> Callable[..., T]:
     """The compiled entry point for arguments of exactly these types.
 
     Calling it skips numba's look-up of the arguments' types, which for a NamedTuple of three arrays
@@ -81,36 +84,36 @@ def entry(
     if not is_compiling():
         return dispatcher
     types = tuple(numba.typeof(argument) for argument in arguments)
-    point: Callable[..., Any] = dispatcher.compile(types)  # type: ignore[attr-defined]
+    point: Callable[..., T] = dispatcher.compile(types)  # type: ignore[attr-defined]
     return point
 
 
-class Entry:
+class Entry(Generic[T]):
     """A kernel bound to the types of the arguments it is first called with; later calls must have the same."""
 
-    def __init__(self, function: Callable[..., Any], *, allocates: bool = True, keeps_gil: bool = True) -> None:
+    def __init__(self, function: Callable[..., T], *, allocates: bool = True, keeps_gil: bool = True) -> None:
         self._function, self._allocates, self._keeps_gil = function, allocates, keeps_gil
-        self._point: Callable[..., Any] | None = None
+        self._point: Callable[..., T] | None = None
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: object) -> T:
         if self._point is None:
             self._point = entry(self._function, *arguments, allocates=self._allocates, keeps_gil=self._keeps_gil)
         return self._point(*arguments)
 
-    def __reduce__(self) -> tuple[Any, ...]:  # machine code is not copied or pickled: it is bound again
+    def __reduce__(self) -> tuple[object, ...]:  # machine code is not copied or pickled: it is bound again
         return _new_entry, (self._function, self._allocates, self._keeps_gil)
 
 
-def _new_entry(function: Callable[..., Any], allocates: bool, keeps_gil: bool) -> Entry:
+def _new_entry(function: Callable[..., T], allocates: bool, keeps_gil: bool) -> Entry[T]:
     return Entry(function, allocates=allocates, keeps_gil=keeps_gil)
 
 
-def _have_files(*owners: Callable[..., Any]) -> bool:
+def _have_files(*owners: Function) -> bool:
     """False if one of them was typed at a prompt: numba cannot keep it."""
     return all(os.path.isfile(vars(sys.modules[owner.__module__]).get("__file__") or "") for owner in owners)
 
 
-def _cache_folder(function: Callable[..., Any], states: tuple[type, ...], flags: str) -> Path | None:
+def _cache_folder(function: Function, states: tuple[type, ...], flags: str) -> Path | None:
     """Where a composition is kept; None if nothing would tell that a kept copy is stale."""
     try:
         digest = digest_composition(function, states)

@@ -158,7 +158,7 @@ def _softmax(theta: Floats, context: Floats, chances: Floats) -> float:
 
 
 def add_softmax_curvature(
-    contexts: Floats, labels: Integers, weights: Floats, theta: Floats, gradient: Floats, curvature: Floats
+    contexts: Floats, labels: Floats, weights: Floats, theta: Floats, gradient: Floats, curvature: Floats
 ) -> float:
     """Add the gradient (K, w) and the Hessian of all rows to these, and return their loss; `contexts` has w columns.
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Self
+from typing import Self, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from headstart.arrays import Floats, Integers
 from headstart.checks import (
@@ -21,6 +22,8 @@ from headstart.errors import OptionError
 from headstart.forest import ForestOptions, HonestForest
 from headstart.parts import ContextLike, Readings, Saved
 from headstart.randomness import RNG, as_generator
+
+N = TypeVar("N", bound=np.generic)
 
 _FIRST_CAPACITY = 64
 _DEFAULT_OPTIONS = ForestOptions(n_trees=200, min_node=2, sample_fraction=0.5)
@@ -196,11 +199,17 @@ class EpsilonForest:
         self._n_grown = self._n
 
     def _reserve(self, capacity: int) -> None:
-        for name in ("_contexts", "_actions", "_outcomes"):
-            old = getattr(self, name)
-            new = np.empty((capacity, *old.shape[1:]), dtype=old.dtype)
-            new[: min(self._n, capacity)] = old[: min(self._n, capacity)]
-            setattr(self, name, new)
+        kept = min(self._n, capacity)
+        self._contexts = _resized(self._contexts, kept, capacity)
+        self._actions = _resized(self._actions, kept, capacity)
+        self._outcomes = _resized(self._outcomes, kept, capacity)
 
     def __repr__(self) -> str:
         return f"EpsilonForest(n_actions={self.n_actions}, n_features={self.n_features}, plays={self._n})"
+
+
+def _resized(old: NDArray[N], kept: int, capacity: int) -> NDArray[N]:
+    """Room for `capacity` rows, the first ones of which are kept."""
+    new = np.empty((capacity, *old.shape[1:]), dtype=old.dtype)
+    new[:kept] = old[:kept]
+    return new

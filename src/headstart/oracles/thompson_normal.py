@@ -137,6 +137,6 @@ class ThompsonNormal(CompiledOracle[ThompsonNormalState]):
         counts, means, _, _ = super().readings()
         variance = spread_within(self._state.tally)
         half = np.full(self.n_actions, np.nan)
-        for a in np.flatnonzero(counts):
+        for a in np.flatnonzero(counts).tolist():
             half[a] = _scale(self._state, a, variance) * t.isf(0.025, counts[a] + self._state.pooling)
         return Readings(counts, means, means - half, means + half)

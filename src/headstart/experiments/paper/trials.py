@@ -21,6 +21,8 @@ from headstart.simulation.simulate import MakePolicy, World
 from headstart.warmstart.offline_only import OfflineOnly
 from headstart.warmstart.warmstart import WarmStart
 from headstart.worlds import ACIC2016, ACTG175, Classification, DrawnWorld, LaLonde
+from headstart.worlds.table import TableState
+from headstart.worlds.trial import TrialState
 
 ROUNDS = 2000
 TRIM = 0.05  # estimated propensities lie in [TRIM, 1 - TRIM]
@@ -83,8 +85,9 @@ def _offline(propensities: _Propensities) -> MakePolicy:
 def _users(world: DrawnWorld) -> Floats:
     """The contexts of the users to come: what these worlds draw them from."""
     assert world.population is not None
-    contexts: Floats = world.population.kernel_state.contexts
-    return contexts
+    drawn_from = world.population.kernel_state
+    assert isinstance(drawn_from, TableState | TrialState)
+    return drawn_from.contexts
 
 
 def _started(world: DrawnWorld, log: Log, rng: Generator) -> Oracle:

@@ -91,9 +91,8 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("path", USES)
 def test_a_recipe_works_as_written(path: str, house: Path):
     environment = {**os.environ, "PYTHONPATH": str(house / "src"), "NUMBA_CACHE_DIR": str(house / "cache")}
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", USES[path]], env=environment, capture_output=True, text=True, timeout=300
-    )
+    command = [sys.executable, "-W", "error", "-c", USES[path]]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
 
 

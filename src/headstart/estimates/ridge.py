@@ -25,6 +25,36 @@ _ODDS = (1.0 - _SHARES) / _SHARES
 _ROUNDING = 1e-12  # of a sum of squares: what is left below it is nothing
 
 
+class CentredSums(NamedTuple):
+    """Rows per action, and their sums around the action's own means."""
+
+    n: Floats  # (K,) rows, or their weight
+    centres: Floats  # (K, d) mean contexts
+    levels: Floats  # (K,) mean outcomes
+    spread: Floats  # (K, d, d) sums of xx'
+    moment: Floats  # (K, d) of xy
+    total: Floats  # (K,) of yy
+
+
+class Pooling(NamedTuple):
+    """How slopes common to all actions come out of each action's rows."""
+
+    own: Floats  # (K, d, d) (S_a + c_a I)^-1, S_a the spread
+    shrinks: Floats  # (K, d, d) c_a (S_a + c_a I)^-1: how much of the common slopes an action keeps
+    informs: Floats  # (K, d, d) shrinks_a S_a: what the action's rows tell of the common slopes
+    pulls: Floats  # (K, d) shrinks_a times the moment: where they pull them
+    common: Floats  # (d, d) (sum of informs_a + c I)^-1
+    shared: Floats  # (d,) the common slopes
+
+
+def pool(sums: CentredSums, own: Floats, c: float, c_own: Floats | float) -> Pooling:
+    """The common slopes, from each action's (S_a + c_a I)^-1, (K, d, d), and the penalties c and c_a: (K,), or one."""
+    shrinks = np.reshape(c_own, (-1, 1, 1)) * own
+    informs, pulls = shrinks @ sums.spread, (shrinks @ sums.moment[..., None])[..., 0]
+    common = np.linalg.inv(informs.sum(axis=0) + c * np.eye(sums.moment.shape[1]))
+    return Pooling(own, shrinks, informs, pulls, common, common @ pulls.sum(axis=0))
+
+
 class Regressions(NamedTuple):
     """Predictions intercepts + x'slopes, of contexts in the units they were fitted in."""
 
@@ -58,23 +88,20 @@ def fit(sums: Floats, penalties: tuple[float, Floats] | None = None) -> Regressi
     `penalties` (c and (K,) c_a) are chosen unless given. An action without rows has the common slopes through the
     mean of all rows.
     """
-    d = sums.shape[-1] - 2
-    n, centres, levels, spread, moment, total = _centred(sums)
-    values, vectors = np.linalg.eigh(spread)
+    centred = _centre(sums)
+    n = centred.n
+    values, vectors = np.linalg.eigh(centred.spread)
     values = np.maximum(values, 0.0)
-    if penalties is None:
-        penalties = _choose_penalties(n, spread, moment, total, values, vectors)
-    c, c_own = penalties
+    c, c_own = _choose_penalties(centred, values, vectors) if penalties is None else penalties
     own = (vectors / (values + c_own[:, None])[:, None, :]) @ vectors.transpose(0, 2, 1)
-    shrinks = c_own[:, None, None] * own
-    common = np.linalg.inv((shrinks @ spread).sum(axis=0) + c * np.eye(d))
-    shared = common @ (shrinks @ moment[..., None])[..., 0].sum(axis=0)
-    slopes = shrinks @ shared + (own @ moment[..., None])[..., 0]
+    pooled = pool(centred, own, c, c_own)
+    slopes = pooled.shrinks @ pooled.shared + (own @ centred.moment[..., None])[..., 0]
     is_shown = n > 0
     everyone = sums[:, 0].sum(axis=0) / max(n.sum(), 1.0)
-    centres = np.where(is_shown[:, None], centres, everyone[1:-1])
-    levels = np.where(is_shown, levels, everyone[-1])
-    return Regressions(slopes, levels - (centres * slopes).sum(axis=1), n, centres, own, shrinks, common)
+    centres = np.where(is_shown[:, None], centred.centres, everyone[1:-1])
+    levels = np.where(is_shown, centred.levels, everyone[-1])
+    intercepts = levels - (centres * slopes).sum(axis=1)
+    return Regressions(slopes, intercepts, n, centres, own, pooled.shrinks, pooled.common)
 
 
 def predict(fitted: Regressions, contexts: Floats) -> Floats:
@@ -122,19 +149,18 @@ def predict_for(
     return predict_left_out(fitted, contexts, actions, outcomes), None if users is None else predict(fitted, users)
 
 
-def _centred(sums: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
-    """n, mean of x, mean of y, and the centred sums of xx', xy and yy."""
+def _centre(sums: Floats) -> CentredSums:
     n = sums[:, 0, 0]
     safe = np.maximum(n, 1.0)
     centres, levels = sums[:, 0, 1:-1] / safe[:, None], sums[:, 0, -1] / safe
     spread = sums[:, 1:-1, 1:-1] - n[:, None, None] * centres[:, :, None] * centres[:, None, :]
     moment = sums[:, 1:-1, -1] - (n * levels)[:, None] * centres
-    return n, centres, levels, spread, moment, np.maximum(sums[:, -1, -1] - n * levels * levels, 0.0)
+    total = np.maximum(sums[:, -1, -1] - n * levels * levels, 0.0)
+    return CentredSums(n, centres, levels, spread, moment, total)
 
 
-def _choose_penalties(
-    n: Floats, spread: Floats, moment: Floats, total: Floats, values: Floats, vectors: Floats
-) -> tuple[float, Floats]:
+def _choose_penalties(sums: CentredSums, values: Floats, vectors: Floats) -> tuple[float, Floats]:
+    n, spread, moment, total = sums.n, sums.spread, sums.moment, sums.total
     whole, together, freedom = spread.sum(axis=0), moment.sum(axis=0), float(n.sum() - (n > 0).sum())
     whole_values, whole_vectors = np.linalg.eigh(whole)
     along = whole_vectors.T @ together

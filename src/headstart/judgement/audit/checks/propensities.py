@@ -9,6 +9,7 @@ not, and lie nearer to that action's rates.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -67,51 +68,21 @@ def check_weights(
     is_logged: bool,
 ) -> PropensityFinding:
     """Every check, and what they point to together. The sample is asked for whole vectors of chances."""
-    n = float(sums.n.sum())
-    is_shown = sums.n > 0
-    ratios = sums.w / n
-    variances = variance_of_totals(sums.w, sums.ww, sums.n, n) / n**2
-    never = np.array([action.never_share for action in overlap.actions])
     matrix = sample.propensity_matrix if is_logged else None
-    if matrix is not None:  # a policy that had settled did not offer everything to everybody, and says so
-        never = np.maximum(never, (matrix == 0.0).mean(axis=0))
-    off = _off(ratios, never)
-    p_values = _p_values(off, variances)
+    totals = _compare_totals(sums, overlap, matrix)
     if matrix is None:
-        chi_square, degrees, p_value = _chi_square(sums, n, off)
+        chi_square, degrees, p_value = _chi_square(sums, totals.n, totals.off)
     else:
         chi_square, degrees, p_value = _of_counts(matrix, np.bincount(sample.actions, minlength=len(names)))
-    spread, group_p = _between_groups(groups, never)
+    spread, group_p = _between_groups(groups, totals.never)
     nearest = _nearest_actions(groups)
-    overall = float(sums.w.sum() / n / is_shown.sum())
-    overall_variance = max(0.0, float(sums.ww.sum() / n - (sums.w.sum() / n) ** 2)) / n / is_shown.sum() ** 2
-    overall_off = np.array([overall - 1.0 if never.sum() == 0.0 else 0.0])
-    overall_p = float(_p_values(overall_off, overall_variance)[0])
-    tests = is_shown.sum() + 1
-    is_off = is_shown & (p_values < ALPHA / tests) & (np.abs(off) > MATERIAL)
-    is_overall_off = overall_p < ALPHA / tests and abs(overall - 1.0) > MATERIAL
     is_uneven = group_p < ALPHA / 10.0 and spread > 2.0 * MATERIAL
-    if not (is_off.any() or is_overall_off or is_uneven):
-        fault, scale = "none", 1.0
-    else:
-        fault, scale = _diagnose(ratios, variances, sums.n, nearest)
-        if fault == "wrong" and not is_off.any() and not is_overall_off:
-            fault = "wrong in places"
+    fault, scale = _find_fault(totals, sums.n, nearest, is_uneven=is_uneven)
     return PropensityFinding(
         is_checked=is_logged,
-        overall_ratio=overall,
-        overall_error=float(np.sqrt(overall_variance)),
-        actions=tuple(
-            ActionWeights(
-                names[a],
-                float(ratios[a]) if is_shown[a] else float("nan"),
-                float(np.sqrt(variances[a])),
-                float(p_values[a]),
-                float(sums.n[a] / ratios[a]) if is_shown[a] else float("nan"),
-                None if nearest[a] == a else names[nearest[a]],
-            )
-            for a in range(len(names))
-        ),
+        overall_ratio=totals.overall,
+        overall_error=float(np.sqrt(totals.overall_variance)),
+        actions=_describe(totals, sums.n, names, nearest),
         chi_square=chi_square,
         degrees=degrees,
         p_value=p_value,
@@ -121,6 +92,66 @@ def check_weights(
         fault=fault if is_logged else "none",
         scale=scale,
     )
+
+
+class _Totals(NamedTuple):
+    """The weights of each action, and of all, against the users they should stand for."""
+
+    n: float  # rows
+    never: Floats  # (K,) share of users who had no chance of the action
+    ratios: Floats  # (K,) W_a / n
+    variances: Floats  # (K,) of the ratios
+    off: Floats  # (K,) how far a ratio is from what it may be
+    p_values: Floats  # (K,)
+    overall: float  # mean(1/p) / K
+    overall_variance: float
+    overall_p: float
+
+
+def _compare_totals(sums: ActionSums, overlap: OverlapFinding, matrix: Floats | None) -> _Totals:
+    n, n_shown = float(sums.n.sum()), (sums.n > 0).sum()
+    ratios = sums.w / n
+    variances = variance_of_totals(sums.w, sums.ww, sums.n, n) / n**2
+    never = np.array([action.never_share for action in overlap.actions])
+    if matrix is not None:  # a policy that had settled did not offer everything to everybody, and says so
+        never = np.maximum(never, (matrix == 0.0).mean(axis=0))
+    off = _off(ratios, never)
+    overall = float(sums.w.sum() / n / n_shown)
+    overall_variance = max(0.0, float(sums.ww.sum() / n - (sums.w.sum() / n) ** 2)) / n / n_shown**2
+    overall_off = np.array([overall - 1.0 if never.sum() == 0.0 else 0.0])
+    overall_p = float(_p_values(overall_off, overall_variance)[0])
+    return _Totals(n, never, ratios, variances, off, _p_values(off, variances), overall, overall_variance, overall_p)
+
+
+def _describe(
+    totals: _Totals, rows: Floats, names: tuple[object, ...], nearest: Integers
+) -> tuple[ActionWeights, ...]:
+    return tuple(
+        ActionWeights(
+            names[a],
+            float(totals.ratios[a]) if rows[a] > 0 else float("nan"),
+            float(np.sqrt(totals.variances[a])),
+            float(totals.p_values[a]),
+            float(rows[a] / totals.ratios[a]) if rows[a] > 0 else float("nan"),
+            None if nearest[a] == a else names[nearest[a]],
+        )
+        for a in range(len(names))
+    )
+
+
+def _find_fault(totals: _Totals, rows: Floats, nearest: Integers, *, is_uneven: bool) -> tuple[str, float]:
+    """What is wrong with the propensities, if it is sure and large enough to matter; and by what factor, if that is
+    all."""
+    is_shown = rows > 0
+    alpha = ALPHA / (is_shown.sum() + 1)
+    is_off = bool((is_shown & (totals.p_values < alpha) & (np.abs(totals.off) > MATERIAL)).any())
+    is_overall_off = totals.overall_p < alpha and abs(totals.overall - 1.0) > MATERIAL
+    if not (is_off or is_overall_off or is_uneven):
+        return "none", 1.0
+    fault, scale = _diagnose(totals.ratios, totals.variances, rows, nearest)
+    if fault == "wrong" and not is_off and not is_overall_off:
+        return "wrong in places", scale
+    return fault, scale
 
 
 def _off(ratios: Floats, never: Floats) -> Floats:

@@ -48,7 +48,7 @@ class Pooling(NamedTuple):
 
 
 def pool(sums: CentredSums, own: Floats, c: float, c_own: Floats | float) -> Pooling:
-    """The common slopes, from each action's (S_a + c_a I)^-1, (K, d, d), and the penalties c and c_a: (K,), or one."""
+    """The common slopes, from each action's (S_a + c_a I)^-1, (K, d, d), and the penalties c and c_a, (K,) or one."""
     shrinks = np.reshape(c_own, (-1, 1, 1)) * own
     informs, pulls = shrinks @ sums.spread, (shrinks @ sums.moment[..., None])[..., 0]
     common = np.linalg.inv(informs.sum(axis=0) + c * np.eye(sums.moment.shape[1]))

@@ -41,7 +41,7 @@ def omit_columns(log: Log) -> OmittedColumns:
     owners = owners[moving_columns(log.contexts)]
     sums = sum_rows(contexts, log.outcomes, log.actions, log.n_actions)
     fitted = fit(sums)
-    covariances = fitted.own + fitted.shrinks @ fitted.common @ fitted.shrinks.transpose(0, 2, 1)
+    covariances = fitted.covariances
     correlations = sums[:, 1:-1, 1:-1].sum(axis=0) / len(log)
     counts = np.maximum(fitted.counts, 1.0)
     for c, name in enumerate(names):

@@ -51,8 +51,14 @@ def pool(sums: CentredSums, own: Floats, c: float, c_own: Floats | float) -> Poo
     """The common slopes, from each action's (S_a + c_a I)^-1, (K, d, d), and the penalties c and c_a, (K,) or one."""
     shrinks = np.reshape(c_own, (-1, 1, 1)) * own
     informs, pulls = shrinks @ sums.spread, (shrinks @ sums.moment[..., None])[..., 0]
-    common = np.linalg.inv(informs.sum(axis=0) + c * np.eye(sums.moment.shape[1]))
-    return Pooling(own, shrinks, informs, pulls, common, common @ pulls.sum(axis=0))
+    return Pooling(own, shrinks, informs, pulls, *tell_common(informs, pulls, c))
+
+
+def tell_common(informs: Floats, pulls: Floats, c: float) -> tuple[Floats, Floats]:
+    """What these actions tell of the common slopes, (d, d) and (d,): their covariance, in units of the noise, and
+    themselves."""
+    covariance = np.linalg.inv(informs.sum(axis=0) + c * np.eye(pulls.shape[1]))
+    return covariance, covariance @ pulls.sum(axis=0)
 
 
 class Regressions(NamedTuple):
@@ -65,6 +71,31 @@ class Regressions(NamedTuple):
     own: Floats  # (K, d, d) (S_a + c_a I)^-1, S_a the centred sum of xx' of the action's rows
     shrinks: Floats  # (K, d, d) c_a (S_a + c_a I)^-1: how much of the common slopes an action keeps
     common: Floats  # (d, d) (sum of shrinks_a S_a + c I)^-1
+
+    @property
+    def covariances(self) -> Floats:
+        """Of each action's slopes, in units of the noise's variance, (K, d, d)."""
+        covariances: Floats = self.own + self.shrinks @ self.common @ self.shrinks.transpose(0, 2, 1)
+        return covariances
+
+
+def centre_rows(
+    contexts: Floats, actions: Integers, outcomes: Floats, weights: Floats, n_actions: int
+) -> CentredSums:
+    """The sums of rows that count `weights` times each, around means that are taken first: no digits are lost."""
+    k, d = n_actions, contexts.shape[1]
+    sums = CentredSums(np.zeros(k), np.zeros((k, d)), np.zeros(k), np.zeros((k, d, d)), np.zeros((k, d)), np.zeros(k))
+    for a in range(k):
+        rows = np.flatnonzero(actions == a)
+        if rows.size:
+            x, y, w = contexts[rows], outcomes[rows], weights[rows]
+            n = w.sum()
+            centre, level = w @ x / n, w @ y / n
+            apart, off = x - centre, y - level
+            sums.n[a], sums.centres[a], sums.levels[a] = n, centre, level
+            sums.spread[a], sums.moment[a] = (w * apart.T) @ apart, (w * off) @ apart
+            sums.total[a] = w @ off**2
+    return sums
 
 
 def sum_rows(contexts: Floats, outcomes: Floats, groups: Integers, n_groups: int) -> Floats:

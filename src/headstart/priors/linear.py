@@ -28,6 +28,7 @@ from numpy.typing import ArrayLike
 from headstart.arrays import Floats, Integers
 from headstart.checks import check_number
 from headstart.errors import OptionError
+from headstart.estimates.ridge import CentredSums, centre_rows, pool, tell_common
 from headstart.priors.components import Axes, Components
 from headstart.priors.interactions import Interactions, no_interactions, propose_interactions
 from headstart.priors.options import LinearPriorOptions
@@ -88,15 +89,6 @@ class LinearPrior:
         return f"{text}\nmeans are for the average user; {n_columns} columns and {n_products} products move them"
 
 
-class _Sums(NamedTuple):
-    n: Floats  # (K,) rows
-    centres: Floats  # (K, d) mean contexts
-    levels: Floats  # (K,) mean outcomes
-    spread: Floats  # (K, d, d) centred sums of xx'
-    moment: Floats  # (K, d) of xy
-    total: Floats  # (K,) of yy
-
-
 class _Hierarchy(NamedTuple):
     c: float
     c_own: float
@@ -125,7 +117,7 @@ def models_of_rows(
     if taken.shape != (len(x),) or y.shape != (len(x),) or not np.isfinite(y).all():
         raise OptionError(f"actions and finite outcomes must be one for each of the {len(x)} contexts")
     w = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=np.float64)
-    sums = _sum_rows(x[:, 1:], taken, y, w, n_actions)
+    sums = centre_rows(x[:, 1:], taken, y, w, n_actions)
     hierarchy = _choose_hierarchy(sums, np.array(options.explained))
     whole = float(sums.total.sum() / w.sum())
     variance = max(hierarchy.variance, 1e-9 * whole)
@@ -191,17 +183,14 @@ def find_roots(models: LinearPrior) -> Floats:
 
 
 def _build(
-    sums: _Sums, hierarchy: _Hierarchy, variance: float, whole: float, options: LinearPriorOptions
+    sums: CentredSums, hierarchy: _Hierarchy, variance: float, whole: float, options: LinearPriorOptions
 ) -> tuple[Floats, Floats]:
     """Every model's centre, (K, J, d + 1), and inverse, (K, J, d + 1, d + 1)."""
     k, d = sums.moment.shape
     c, c_own = hierarchy.c, hierarchy.c_own
     one = np.eye(d)
-    own = np.linalg.inv(sums.spread + c_own * one)
-    kept = c_own * own  # how much of the common slopes an action keeps
-    informs, pulls = kept @ sums.spread, (kept @ sums.moment[..., None])[..., 0]
-    common = np.linalg.inv(informs.sum(axis=0) + c * one)
-    shared = common @ pulls.sum(axis=0)
+    inverse = np.asarray(np.linalg.inv(sums.spread + c_own * one), dtype=np.float64)
+    own, kept, informs, pulls, common, shared = pool(sums, inverse, c, c_own)
     centres, inverses = np.zeros((k, N_MODELS, d + 1)), np.zeros((k, N_MODELS, d + 1, d + 1))
     shown = np.flatnonzero(sums.n)
     for b in shown.tolist():
@@ -214,8 +203,7 @@ def _build(
         level, between = _level_prior(levels[others], errors[others], options.levels * spread, variance, options)
         if not others.size:
             level = float(sums.levels[a])
-        rest = np.linalg.inv(informs[others].sum(axis=0) + c * one)
-        told = rest @ pulls[others].sum(axis=0)
+        rest, told = tell_common(informs[others], pulls[others], c)
         centres[a, FADED:, 0], centres[a, FRESH, 1:] = level, told
         inverses[a, FRESH, 0, 0], inverses[a, FRESH, 1:, 1:] = between, rest + one / c_own
         if not sums.n[a]:  # LOGGED, SHIFTED and FADED have no chance, but are definite
@@ -235,22 +223,7 @@ def _build(
     return centres, inverses
 
 
-def _sum_rows(x: Floats, actions: Integers, y: Floats, w: Floats, k: int) -> _Sums:
-    d = x.shape[1]
-    sums = _Sums(np.zeros(k), np.zeros((k, d)), np.zeros(k), np.zeros((k, d, d)), np.zeros((k, d)), np.zeros(k))
-    for a in range(k):
-        rows = np.flatnonzero(actions == a)
-        if rows.size:
-            n = w[rows].sum()
-            centre, level = w[rows] @ x[rows] / n, w[rows] @ y[rows] / n
-            apart, off = x[rows] - centre, y[rows] - level
-            sums.n[a], sums.centres[a], sums.levels[a] = n, centre, level
-            sums.spread[a], sums.moment[a] = (w[rows] * apart.T) @ apart, (w[rows] * off) @ apart
-            sums.total[a] = w[rows] @ off**2
-    return sums
-
-
-def _choose_hierarchy(sums: _Sums, shares: Floats) -> _Hierarchy:
+def _choose_hierarchy(sums: CentredSums, shares: Floats) -> _Hierarchy:
     """c and c_own by the average log-odds of their shares, the noise's variance by its average."""
     d, total = sums.moment.shape[1], float(sums.total.sum())
     freedom = float(np.maximum(sums.n - 1.0, 0.0).sum())
@@ -281,7 +254,7 @@ def _choose_hierarchy(sums: _Sums, shares: Floats) -> _Hierarchy:
     return _Hierarchy(c, c_own, float((chances * left).sum()) / freedom, known)
 
 
-def _at_zero(sums: _Sums, a: int, slopes: Floats, about: Floats) -> tuple[Floats, Floats]:
+def _at_zero(sums: CentredSums, a: int, slopes: Floats, about: Floats) -> tuple[Floats, Floats]:
     """theta and its covariance at x = 0, from the slopes and the level at the rows' mean: those are independent."""
     centre = sums.centres[a]
     inverse = np.empty((slopes.size + 1, slopes.size + 1))

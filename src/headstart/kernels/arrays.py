@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import math
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from headstart.arrays import Floats
 from headstart.kernels.compile import kernel
 
+N = TypeVar("N", bound=np.generic)
+
 
 @kernel
-def copy_into(out: Floats, values: Floats) -> None:
+def copy_into(out: NDArray[N], values: NDArray[N]) -> None:
     """out[i] = values[i]; they do not overlap."""
     for i in range(out.size):
         out[i] = values[i]

@@ -143,7 +143,7 @@ def whiten(factor: Floats, phi: Floats, out: Floats) -> float:
 
 
 @kernel
-def predict(ridge: Ridge, context: Floats, action: int) -> tuple[float, float]:
+def mean_and_width(ridge: Ridge, context: Floats, action: int) -> tuple[float, float]:
     """phi'theta and sqrt(phi'V^-1 phi), after `fill_shared`; leaves S'phi in the scratch."""
     fill_own(ridge, context, action)
     phi, group = ridge.scratch[PHI], ridge.groups[action]

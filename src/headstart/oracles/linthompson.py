@@ -25,7 +25,7 @@ from headstart.kernels.ridge import (
     fill_own,
     fill_shared,
     learn_and_count,
-    predict,
+    mean_and_width,
     whiten,
 )
 from headstart.kernels.tally import Tally
@@ -48,7 +48,8 @@ def _score(state: LinThompsonState, context: Floats, action: int, level: float) 
     if state.is_shared:
         fill_own(ridge, context, action)
         return dot(ridge.scratch[PHI], ridge.scratch[GAIN])
-    mean, width = predict(ridge, context, action)  # theta_a'phi is a normal of its own: one number, not a vector
+    # theta_a'phi is a normal of its own: one number, not a vector.
+    mean, width = mean_and_width(ridge, context, action)
     return mean + state.scale * width * draw_normal(state.rng)
 
 

@@ -10,7 +10,7 @@ from headstart.arrays import Bools, Floats
 from headstart.checks import check_number
 from headstart.estimates.features import Features, check_features
 from headstart.kernels import implements, play, probabilities, update
-from headstart.kernels.ridge import Ridge, fill_shared, learn_and_count, predict
+from headstart.kernels.ridge import Ridge, fill_shared, learn_and_count, mean_and_width
 from headstart.kernels.tally import Tally
 from headstart.oracles.linear import LinearOracle, new_linear
 from headstart.oracles.scores import choose_surely, play_largest, score
@@ -24,7 +24,7 @@ class LinUCBState(NamedTuple):
 
 @implements(score, LinUCBState)
 def _score(state: LinUCBState, context: Floats, action: int, level: float) -> float:
-    mean, width = predict(state.ridge, context, action)
+    mean, width = mean_and_width(state.ridge, context, action)
     return mean + state.beta * width
 
 

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from headstart import kernels
-from headstart.arrays import Floats, Integers
+from headstart.arrays import Bools, Floats, Integers
 from headstart.errors import LogError, OptionError, OutcomeError
 from headstart.kernels import play, update
 from headstart.kernels.arrays import copy_into
@@ -147,20 +147,20 @@ def live(
 
 
 def _run(
-    policy: Any,
-    context: Any,
-    available: Any,
-    contexts: Any,
-    actions: Any,
-    logged: Any,
-    propensities: Any,
-    predicted: Any,
-    order: Any,
-    uniforms: Any,
+    policy: kernels.State,
+    context: Floats,
+    available: Bools,
+    contexts: Floats,
+    actions: Integers,
+    logged: Floats,
+    propensities: Floats,
+    predicted: Floats,
+    order: Integers,
+    uniforms: Floats,
     chance: float,
-    ends: Any,
-    terms: Any,
-    done: Any,
+    ends: Integers,
+    terms: Floats,
+    done: Integers,
 ) -> None:
     for i in range(order.size):
         if done[0] == ends.size:

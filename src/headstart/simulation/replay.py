@@ -156,17 +156,17 @@ def replay(policy: Any, events: Events, rounds: int | None = None, rng: RNG = No
 
 
 def _run(
-    policy: Any,
-    contexts: Any,
-    actions: Any,
-    logged: Any,
-    pools: Any,
-    pool_of: Any,
-    order: Any,
-    context: Any,
-    available: Any,
-    outcomes: Any,
-    done: Any,
+    policy: kernels.State,
+    contexts: Floats,
+    actions: Integers,
+    logged: Floats,
+    pools: Bools,
+    pool_of: Integers,
+    order: Integers,
+    context: Floats,
+    available: Bools,
+    outcomes: Floats,
+    done: Integers,
 ) -> None:
     for i in range(order.size):
         if done[0] == outcomes.size:
@@ -181,7 +181,7 @@ def _run(
             done[0] += 1
 
 
-def _replay_compiled(policy: Any, events: Events, order: Any, outcomes: Any, done: Any) -> None:
+def _replay_compiled(policy: Any, events: Events, order: Integers, outcomes: Floats, done: Integers) -> None:
     arguments = (
         policy.kernel_state,
         *(events.contexts, events.actions, events.outcomes, events.pools, events.pool_of, order),
@@ -190,7 +190,7 @@ def _replay_compiled(policy: Any, events: Events, order: Any, outcomes: Any, don
     kernels.compiled(_run, *kernels.states_in(arguments), allocates=False)(*arguments)
 
 
-def _replay_plain(policy: Any, events: Events, order: Any, outcomes: Any, done: Any) -> None:
+def _replay_plain(policy: Any, events: Events, order: Integers, outcomes: Floats, done: Integers) -> None:
     """The same, one Python call at a time, for parts without kernels."""
     for event in order:
         if done[0] == outcomes.size:

@@ -13,7 +13,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from headstart import kernels
-from headstart.arrays import Floats, Integers
+from headstart.arrays import Bools, Floats, Integers
 from headstart.errors import OptionError, OutcomeError
 from headstart.kernels import draw_outcome, draw_user, expected_outcomes, play, update
 from headstart.kernels.arrays import largest
@@ -109,7 +109,14 @@ class Curve:
 
 
 def _run(
-    world: Any, policy: Any, available: Any, context: Any, expected: Any, checkpoints: Any, seen: Any, out: Any
+    world: kernels.State,
+    policy: kernels.State,
+    available: Bools,
+    context: Floats,
+    expected: Floats,
+    checkpoints: Integers,
+    seen: Floats,
+    out: Floats,
 ) -> None:
     """One run: Algorithm 1 around whatever policy and world the arguments' types compose.
 

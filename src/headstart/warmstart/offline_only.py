@@ -3,34 +3,34 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from headstart.arrays import Integers
+from headstart.arrays import Bools, Floats, Integers
 from headstart.checks import check_action, check_outcome
 from headstart.kernels import implements, play, probabilities, update
 from headstart.parts import ContextLike, Evaluator, Oracle, State, Wrapper
 from headstart.randomness import RNG
-from headstart.warmstart.virtual_plays import end_round
+from headstart.warmstart.virtual_plays import WarmStartState, end_round
 from headstart.warmstart.virtual_users import Contexts
 from headstart.warmstart.warmstart import Schedule, WarmStart
 
 
 class OfflineOnlyState(NamedTuple):
-    policy: Any  # a warm start
+    policy: WarmStartState
 
 
 @implements(play, OfflineOnlyState)
-def _play(state: Any, context: Any, available: Any) -> Any:
+def _play(state: OfflineOnlyState, context: Floats, available: Bools) -> int:
     return play(state.policy, context, available)
 
 
 @implements(update, OfflineOnlyState)
-def _update(state: Any, context: Any, action: Any, outcome: Any) -> None:
+def _update(state: OfflineOnlyState, context: Floats, action: int, outcome: float) -> None:
     end_round(state.policy, context)
 
 
 @implements(probabilities, OfflineOnlyState)
-def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
+def _probabilities(state: OfflineOnlyState, context: Floats, available: Bools, out: Floats) -> None:
     probabilities(state.policy, context, available, out)
 
 
@@ -61,6 +61,7 @@ class OfflineOnly(Wrapper):
 
     def around(self, inner: State) -> OfflineOnlyState:
         """The state of the whole around the warm start's."""
+        assert isinstance(inner, WarmStartState)
         return OfflineOnlyState(inner)
 
     @property

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from headstart.arrays import Bools, Floats
 from headstart.checks import NO_CONTEXT, check_context
 from headstart.errors import OptionError
 from headstart.estimates.summary import Summary
@@ -30,44 +31,44 @@ from headstart.warmstart.warmstart import WarmStart
 
 
 class GuardedState(NamedTuple):
-    policy: Any
+    policy: State
     watch: WatchState
 
 
 class LinGuardedState(NamedTuple):
-    policy: Any
+    policy: State
     watch: LinWatchState
 
 
 @implements(play, GuardedState, LinGuardedState)
-def _play(state: Any, context: Any, available: Any) -> Any:
+def _play(state: GuardedState | LinGuardedState, context: Floats, available: Bools) -> int:
     return play(state.policy, context, available)
 
 
 @implements(probabilities, GuardedState, LinGuardedState)
-def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
+def _probabilities(state: GuardedState | LinGuardedState, context: Floats, available: Bools, out: Floats) -> None:
     probabilities(state.policy, context, available, out)
 
 
 @implements(update, GuardedState)
-def _update(state: Any, context: Any, action: Any, outcome: Any) -> None:
+def _update(state: GuardedState, context: Floats, action: int, outcome: float) -> None:
     update(state.policy, context, action, outcome)
     if see(state.watch, action, outcome):
         withdraw(state.policy, action)
 
 
 @implements(update, LinGuardedState)
-def _update_by_context(state: Any, context: Any, action: Any, outcome: Any) -> None:
+def _update_by_context(state: LinGuardedState, context: Floats, action: int, outcome: float) -> None:
     update(state.policy, context, action, outcome)
     if see_user(state.watch, context, action, outcome):
         withdraw(state.policy, action)
 
 
-def _see(watch: Any, context: Any, action: Any, outcome: Any) -> Any:
+def _see(watch: WatchState, context: Floats, action: int, outcome: float) -> bool:
     return see(watch, action, outcome)
 
 
-def _see_user(watch: Any, context: Any, action: Any, outcome: Any) -> Any:
+def _see_user(watch: LinWatchState, context: Floats, action: int, outcome: float) -> bool:
     return see_user(watch, context, action, outcome)
 
 
@@ -108,19 +109,20 @@ class Guarded(Wrapper):
         if log is None:
             told = _check_summary(summary, policy)
             self._watch: WatchState | LinWatchState = new_watch(told, level, effect)
-            known, what, see_one = told.n_actions, "summary", _see
+            known, what = told.n_actions, "summary"
+            self._see = Entry(_see, allocates=False)
         else:
             if summary is not None:
                 raise OptionError("Guarded compares users with a summary or with a log: give one of them")
             self._watch = new_linear_watch(_check_log(log, policy), level, effect)
-            known, what, see_one = log.n_actions, "log", _see_user
+            known, what = log.n_actions, "log"
+            self._see = Entry(_see_user, allocates=False)
         if known != policy.n_actions:
             raise OptionError(f"{what} must be of {policy.n_actions} actions, got {known}")
         self.policy = Revocable(policy, rng) if isinstance(policy, WarmStart) else policy
         if OracleAbilities(self.policy).withdraw is None:
             raise OptionError(f"{type(policy).__name__} cannot withdraw a log: give a WarmStart or a MinUCB")
         self._n_features = super().n_features if log is None else log.n_features
-        self._see = Entry(see_one, allocates=False)
 
     @property
     def inner(self) -> Oracle:

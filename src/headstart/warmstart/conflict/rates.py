@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from headstart import kernels
-from headstart.arrays import Floats, Integers
+from headstart.arrays import Bools, Floats, Integers
 from headstart.checks import check_whole
 from headstart.errors import OptionError
 from headstart.estimates.weighted import weigh_rows
@@ -17,7 +16,7 @@ from headstart.evaluators import LinearModel
 from headstart.kernels import play, update
 from headstart.logs.log import Log
 from headstart.oracles import LinUCB
-from headstart.warmstart.conflict.linear_watch import new_linear_watch
+from headstart.warmstart.conflict.linear_watch import LinWatchState, new_linear_watch
 from headstart.warmstart.conflict.linear_watch import see as see_user
 from headstart.warmstart.conflict.watch import WatchState, new_watch, see
 from headstart.warmstart.warmstart import WarmStart
@@ -113,14 +112,17 @@ def measure_linear_alarms(
         log = Log(actions, shown, contexts, n_actions=k)
         policy = WarmStart(LinUCB(k, d), LinearModel(log), schedule="batch", rng=rng)
         watch = new_linear_watch(log, level, effect)
-        met = tuple(map(np.ascontiguousarray, draw(rng, users)))
-        arguments = (policy.kernel_state, watch, *met, np.ones(k, dtype=np.bool_), 1 if bias else k)
-        walk = kernels.compiled(_walk_by_context, *kernels.states_in(arguments), allocates=False)
-        alarms[run] = walk(*arguments)
+        met, what_they_do = (np.ascontiguousarray(each) for each in draw(rng, users))
+        state, everything = policy.kernel_state, np.ones(k, dtype=np.bool_)
+        assert state is not None
+        walk = kernels.compiled(_walk_by_context, *kernels.states_in((state, watch)), allocates=False)
+        alarms[run] = walk(state, watch, met, what_they_do, everything, 1 if bias else k)
     return AlarmRate(runs, alarms, users)
 
 
-def _walk_by_context(policy: Any, watch: Any, contexts: Any, outcomes: Any, available: Any, n_asked: Any) -> Any:
+def _walk_by_context(
+    policy: kernels.State, watch: LinWatchState, contexts: Floats, outcomes: Floats, available: Bools, n_asked: int
+) -> int:
     for i in range(contexts.shape[0]):
         action = play(policy, contexts[i], available)
         update(policy, contexts[i], action, outcomes[i, action])
@@ -129,7 +131,7 @@ def _walk_by_context(policy: Any, watch: Any, contexts: Any, outcomes: Any, avai
     return 0
 
 
-def _walk(state: Any, outcomes: Any) -> Any:
+def _walk(state: WatchState, outcomes: Floats) -> int:
     for i in range(outcomes.size):
         if see(state, 0, outcomes[i]):
             return i + 1

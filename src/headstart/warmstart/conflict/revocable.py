@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,26 +36,27 @@ from headstart.parts import (
     save_parts,
 )
 from headstart.randomness import RNG, as_generator
+from headstart.warmstart.virtual_plays import WarmStartState
 from headstart.warmstart.warmstart import WarmStart
 
 
 class MaskedState(NamedTuple):
-    evaluator: Any
+    evaluator: State
     is_withdrawn: Bools  # (K,)
 
 
 @implements(get_outcome, MaskedState)
-def _get_outcome(state: Any, context: Any, action: Any) -> Any:
+def _get_outcome(state: MaskedState, context: Floats, action: int) -> float:
     return np.nan if state.is_withdrawn[action] else get_outcome(state.evaluator, context, action)
 
 
 @implements(get_variance, MaskedState)
-def _get_variance(state: Any, context: Any, action: Any) -> Any:
+def _get_variance(state: MaskedState, context: Floats, action: int) -> float:
     return get_variance(state.evaluator, context, action)
 
 
 @implements(is_exhausted, MaskedState)
-def _is_exhausted(state: Any) -> Any:
+def _is_exhausted(state: MaskedState) -> bool:
     for a in range(state.is_withdrawn.size):
         if not state.is_withdrawn[a]:
             return is_exhausted(state.evaluator)
@@ -106,29 +107,29 @@ class Masked:
 
 
 class RevocableState(NamedTuple):
-    policy: Any  # a warm start with a masked evaluator
-    online: Any  # the same oracle, told of users alone
+    policy: WarmStartState  # with a masked evaluator
+    online: State  # the same oracle, told of users alone
 
 
 @implements(play, RevocableState)
-def _play(state: Any, context: Any, available: Any) -> Any:
+def _play(state: RevocableState, context: Floats, available: Bools) -> int:
     return play(state.policy, context, available)
 
 
 @implements(probabilities, RevocableState)
-def _probabilities(state: Any, context: Any, available: Any, out: Any) -> None:
+def _probabilities(state: RevocableState, context: Floats, available: Bools, out: Floats) -> None:
     probabilities(state.policy, context, available, out)
 
 
 @implements(update, RevocableState)
-def _update(state: Any, context: Any, action: Any, outcome: Any) -> None:
+def _update(state: RevocableState, context: Floats, action: int, outcome: float) -> None:
     update(state.policy, context, action, outcome)
     update(state.online, state.policy.seen, action, outcome)  # `seen` is what the line above chose of the context
 
 
 @implements(withdraw, RevocableState)
-def _withdraw(state: Any, action: Any) -> None:
-    state.policy.evaluator.is_withdrawn[action] = True
+def _withdraw(state: RevocableState, action: int) -> None:
+    state.policy.evaluator.is_withdrawn[action] = True  # type: ignore[attr-defined]  # a MaskedState
     take_action(state.policy.oracle, state.online, action)
 
 
@@ -169,6 +170,7 @@ class Revocable(Wrapper):
 
     def around(self, inner: State) -> RevocableState | None:
         """The state of the whole; None if the oracle cannot forget in place."""
+        assert isinstance(inner, WarmStartState)
         return None if self._online is None else RevocableState(inner, _kernels_of(self._online))
 
     @property

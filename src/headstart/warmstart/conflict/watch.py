@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -45,6 +45,19 @@ class WatchState(NamedTuple):
     def is_predicted(self) -> bool:
         """The log is asked for its mean over all users."""
         return False
+
+
+class Watching(Protocol):
+    """The state of either watch."""
+
+    @property
+    def conflicts(self) -> Floats: ...
+    @property
+    def log_sizes(self) -> Floats: ...
+    @property
+    def limit(self) -> float: ...
+    @property
+    def is_predicted(self) -> bool: ...
 
 
 @kernel
@@ -185,7 +198,7 @@ class ConflictWatch:
         return np.exp([min(log_evidence(self._state, a), 700.0) for a in range(self.n_actions)])
 
 
-def read_conflict(state: Any, action: int) -> Conflict:
+def read_conflict(state: Watching, action: int) -> Conflict:
     """The conflict found for an action, from the state of either watch."""
     number, plays, mean, evidence, log_mean = state.conflicts[action].tolist()
     return Conflict(
@@ -201,7 +214,7 @@ def read_conflict(state: Any, action: int) -> Conflict:
     )
 
 
-def read_conflicts(state: Any) -> list[Conflict]:
+def read_conflicts(state: Watching) -> list[Conflict]:
     """All conflicts found, the oldest first."""
     found = [read_conflict(state, int(a)) for a in np.flatnonzero(state.conflicts[:, 0])]
     return sorted(found, key=lambda conflict: conflict.round)

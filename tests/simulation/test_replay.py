@@ -6,7 +6,7 @@ import pytest
 from headstart.errors import LogError, OptionError
 from headstart.evaluators import IPSWeighting
 from headstart.oracles import UCB, ABTest
-from headstart.simulation.replay import Events, delete_biased, replay, split_events
+from headstart.simulation.replay import Events, delete_biased, replay_events, split_events
 from headstart.warmstart.warmstart import WarmStart
 from tests.plain import Plain
 
@@ -49,7 +49,7 @@ def uniform_events(rng, n, rates):
 def test_only_events_with_the_policys_own_choice_count():
     """Actions 0 1 1 2 1 against a policy that plays 1: events 1, 2 and 4 count, two of them clicks."""
     policy = Always(1)
-    result = replay(policy, make_events([0, 1, 1, 2, 1], [1, 1, 0, 1, 1]))
+    result = replay_events(policy, make_events([0, 1, 1, 2, 1], [1, 1, 0, 1, 1]))
     assert result.outcomes.tolist() == [1.0, 0.0, 1.0]
     assert result.n_events == 5
     assert result.mean == pytest.approx(2 / 3)
@@ -59,25 +59,25 @@ def test_only_events_with_the_policys_own_choice_count():
 def test_the_choice_is_among_the_events_own_candidates():
     """Action 1 is not available in the second event, where the policy falls back to 0 and is matched."""
     events = make_events([1, 0, 0], [1, 1, 1], pools=[[1, 1, 1], [1, 0, 1]], pool_of=[0, 1, 0])
-    assert replay(Always(1), events).outcomes.size == 2
+    assert replay_events(Always(1), events).outcomes.size == 2
 
 
 def test_rounds_stop_the_replay():
-    result = replay(Always(1), make_events([1, 1, 1, 1], [0, 1, 0, 1]), rounds=2)
+    result = replay_events(Always(1), make_events([1, 1, 1, 1], [0, 1, 0, 1]), rounds=2)
     assert result.outcomes.tolist() == [0.0, 1.0]
     assert result.n_events == 2
 
 
 def test_a_stream_that_is_too_short_is_gone_through_again():
-    result = replay(Always(1), make_events([1, 0, 1], [0, 1, 1]), rounds=5, rng=1)
+    result = replay_events(Always(1), make_events([1, 0, 1], [0, 1, 1]), rounds=5, rng=1)
     assert result.outcomes.size == 5
     assert sorted(result.outcomes[:2]) == [0.0, 1.0]
 
 
 def test_a_policy_that_never_agrees_is_an_error_not_an_endless_loop():
     with pytest.raises(LogError, match="the policy agreed with none of 2 events: 1 rounds cannot be counted"):
-        replay(Always(1), make_events([0, 2], [1, 1]), rounds=1)
-    assert replay(Always(1), make_events([0, 2], [1, 1])).outcomes.size == 0
+        replay_events(Always(1), make_events([0, 2], [1, 1]), rounds=1)
+    assert replay_events(Always(1), make_events([0, 2], [1, 1])).outcomes.size == 0
 
 
 def test_compiled_and_plain_agree():
@@ -89,7 +89,7 @@ def test_compiled_and_plain_agree():
     log = events.take(np.arange(100)).as_log()
     compiled = WarmStart(UCB(3), IPSWeighting(log), rng=2)
     plain = WarmStart(Plain(UCB(3)), Plain(IPSWeighting(log)), rng=2)
-    one, other = (replay(policy, events, rounds=300, rng=3) for policy in (compiled, plain))
+    one, other = (replay_events(policy, events, rounds=300, rng=3) for policy in (compiled, plain))
     assert one.outcomes.tolist() == other.outcomes.tolist()
     assert one.n_events == other.n_events
 
@@ -108,7 +108,7 @@ def test_replay_of_uniform_events_is_what_the_policy_would_have_earned():
             policy.update(None, action, outcomes[-1])
         lived[run] = np.mean(outcomes)
         # 500 events are 167 matches on average: fewer than 40 comes once in 10^30, so no event is met twice.
-        replayed[run] = replay(UCB(3, beta=0.3), uniform_events(rng, 500, rates), rounds=rounds).mean
+        replayed[run] = replay_events(UCB(3, beta=0.3), uniform_events(rng, 500, rates), rounds=rounds).mean
     error = np.sqrt((lived.var() + replayed.var()) / runs)
     assert abs(lived.mean() - replayed.mean()) < 5 * error
 
@@ -116,7 +116,7 @@ def test_replay_of_uniform_events_is_what_the_policy_would_have_earned():
 def test_a_random_policy_is_matched_as_often_as_chance_has_it():
     """One event in three counts: 30,000 events, 5 standard deviations of the binomial."""
     events = uniform_events(np.random.default_rng(5), 30_000, (0.5, 0.5, 0.5))
-    counted = replay(ABTest(3, rng=6), events).outcomes.size
+    counted = replay_events(ABTest(3, rng=6), events).outcomes.size
     assert abs(counted - 10_000) < 5 * np.sqrt(30_000 * 2 / 9)
 
 
@@ -164,6 +164,6 @@ def test_rejects():
     with pytest.raises(LogError, match="there are no events"):
         make_events([], [])
     with pytest.raises(OptionError, match="rounds must be at least 1, got 0"):
-        replay(UCB(3), make_events([1], [1]), rounds=0)
+        replay_events(UCB(3), make_events([1], [1]), rounds=0)
     with pytest.raises(OptionError, match=r"chance must be in \[0, 1\), got 1"):
         delete_biased(make_events([1], [1]), chance=1.0)

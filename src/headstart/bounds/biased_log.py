@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from headstart.bounds.conditions import RARE_PLAYS, check_biases, check_gaps, check_horizon, check_sizes
+from headstart.bounds.conditions import RARE_PLAYS, check_biases, check_gaps, check_rounds, check_sizes
 from headstart.bounds.ucb import enough_plays
 
 
@@ -33,7 +33,7 @@ def biased_log_upper(gaps: ArrayLike, horizon: int, sizes: ArrayLike, biases: Ar
     stays. The paper also has 16 where 8 does, and 2 N_a (1 - delta / Delta), which promises too much as soon
     as delta comes near Delta: at delta = Delta the plays needed still grow like sqrt(N_a).
     """
-    missed, rounds = check_gaps(gaps), check_horizon(horizon)
+    missed, rounds = check_gaps(gaps), check_rounds(horizon)
     plays = check_sizes("sizes", sizes, missed.size)
     bias = np.where(plays > 0.0, check_biases(biases, missed.size), 0.0)
     left = missed - np.maximum(0.0, -bias[missed == 0.0]).min()  # of several best actions, the best known will do
@@ -53,7 +53,7 @@ def biased_log_upper_printed(
     For large N_a it is negative; `is_clipped` takes max{0, .} of all but the constant, action by action. Clipped, it
     is still no bound for a biased log.
     """
-    missed, rounds = check_gaps(gaps), check_horizon(horizon)
+    missed, rounds = check_gaps(gaps), check_rounds(horizon)
     plays = check_sizes("sizes", sizes, missed.size)
     bias = check_biases(biases, missed.size)
     is_worse = missed > 0.0

@@ -33,7 +33,7 @@ def check_gaps(gaps: ArrayLike) -> Floats:
     return values
 
 
-def check_horizon(horizon: Any) -> int:
+def check_rounds(horizon: Any) -> int:
     """T, a whole number of at least one round."""
     return check_whole("horizon", horizon)
 

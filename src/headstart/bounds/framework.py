@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from headstart.arrays import Floats
-from headstart.bounds.conditions import check_horizon, check_sizes
+from headstart.bounds.conditions import check_rounds, check_sizes
 from headstart.errors import OptionError
 
 
@@ -49,7 +49,7 @@ def general_lower_printed(
     bound: Callable[[float], float], horizon: int, virtual_plays: ArrayLike, gaps: ArrayLike
 ) -> float:
     """Theorem 8 as printed: h(T) - sum over virtual plays of their regret. True, and weaker than `general_lower`."""
-    return float(bound(check_horizon(horizon))) - _virtual_regret(virtual_plays, gaps)[1]
+    return float(bound(check_rounds(horizon))) - _virtual_regret(virtual_plays, gaps)[1]
 
 
 def value_of_log_limit(virtual_plays: ArrayLike, gaps: ArrayLike) -> float:
@@ -62,7 +62,7 @@ def value_of_log_limit(virtual_plays: ArrayLike, gaps: ArrayLike) -> float:
 
 
 def _total_regret(bound: Callable[[float], float], horizon: int, n_virtual: float) -> float:
-    rounds = check_horizon(horizon)
+    rounds = check_rounds(horizon)
     before, after = float(bound(rounds)), float(bound(rounds + n_virtual))
     if after < before:
         raise OptionError(f"bound must be non-decreasing, got {before:g} at T = {rounds} and {after:g} at T + N")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from headstart.bounds.conditions import check_horizon, check_positive
+from headstart.bounds.conditions import check_positive, check_rounds
 from headstart.checks import check_number, check_whole
 from headstart.errors import OptionError
 
@@ -72,7 +72,7 @@ def linucb_upper_gap_printed(
 
 def linucb_enough(horizon: int, longest: float) -> float:
     """Theorem 6's threshold for lambda: (1/2 + ln T) T L^2."""
-    rounds = check_horizon(horizon)
+    rounds = check_rounds(horizon)
     return (0.5 + math.log(rounds)) * rounds * check_positive("longest", longest) ** 2
 
 
@@ -125,7 +125,7 @@ def _check_gap_case(
         raise OptionError(f"smallest_gap must be at most 1, for means lie in an interval of length 1, got {gap:g}")
     value = check_number("smallest_eigenvalue", smallest_eigenvalue, low=0.0)
     d, length = check_whole("n_features", n_features), check_positive("longest", longest)
-    return gap, check_horizon(horizon), d, length, value
+    return gap, check_rounds(horizon), d, length, value
 
 
 def _check_free_case(
@@ -140,4 +140,4 @@ def _check_free_case(
     if beta < linucb_confidence(d, 1.0):
         raise OptionError(f"confidence must be at least 2 d (1 + 2 ln(1/delta)) >= {2 * d}, got {beta:g}")
     spared = min(1.0, least) * 2.0 / length**2 * (math.sqrt(1.0 + virtual * length**2) - 1.0)
-    return check_horizon(horizon), d, length, virtual, beta, spared
+    return check_rounds(horizon), d, length, virtual, beta, spared

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from headstart.arrays import Floats
-from headstart.bounds.conditions import RARE_PLAYS, check_gaps, check_horizon, check_strata
+from headstart.bounds.conditions import RARE_PLAYS, check_gaps, check_rounds, check_strata
 from headstart.bounds.ucb import enough_plays
 
 _GRID = 4096  # points at which the chance of a miss is computed, at most
@@ -41,7 +41,7 @@ def exact_matching_upper(gaps: ArrayLike, horizon: int, counts: ArrayLike, share
     where the paper has ln(T + A), A a bound on the expected number of matches: the proof needs one on the number
     itself. Left out: the context of the miss is drawn and lost, shifting an action's sum of outcomes by 1 at most.
     """
-    missed, rounds = check_gaps(gaps), check_horizon(horizon)
+    missed, rounds = check_gaps(gaps), check_rounds(horizon)
     rows, chances = check_strata(counts, shares, missed.size)
     enough = enough_plays(missed, rounds + rows.sum())
     plays = [
@@ -65,14 +65,14 @@ def exact_matching_upper_printed(gaps: ArrayLike, horizon: int, counts: ArrayLik
     sum of Delta_a (1 + pi^2/3 + sum_c max{0, 8 ln(T + A) / Delta_a^2 P_c - min_c' N(c', a) P_c / P_c'}), with
     A = N - sum over worse a and c of max{0, N(c, a) - (8 ln(T + N) / Delta_a^2 + 1 + pi^2/3) P_c}.
     """
-    missed, rounds = check_gaps(gaps), check_horizon(horizon)
+    missed, rounds = check_gaps(gaps), check_rounds(horizon)
     rows, chances = check_strata(counts, shares, missed.size)
     return _printed(missed, rounds, rows, chances, rows)
 
 
 def propensity_matching_upper_printed(gaps: ArrayLike, horizon: int, counts: ArrayLike, shares: ArrayLike) -> float:
     """Theorem 3 as printed: Theorem 2, but A has min_c' N(c', a) P_c / P_c' in the place of N(c, a)."""
-    missed, rounds = check_gaps(gaps), check_horizon(horizon)
+    missed, rounds = check_gaps(gaps), check_rounds(horizon)
     rows, chances = check_strata(counts, shares, missed.size)
     return _printed(missed, rounds, rows, chances, _evened(rows, chances))
 

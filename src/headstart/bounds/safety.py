@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from headstart.bounds.conditions import check_horizon
+from headstart.bounds.conditions import check_rounds
 from headstart.checks import check_number
 
 
@@ -34,7 +34,7 @@ def safety_lower(gap: float, advantage: float, deviation: float, horizon: int, r
     """
     lost = check_number("gap", gap, low=1e-300)
     won = check_number("advantage", advantage, low=1e-300)
-    rounds, allowed = float(check_horizon(horizon)), check_number("regret", regret, low=0.0)
+    rounds, allowed = float(check_rounds(horizon)), check_number("regret", regret, low=0.0)
     told = 0.5 * ((lost + won) / check_number("deviation", deviation, low=1e-300)) ** 2
 
     def is_enough(n: float) -> bool:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from headstart.arrays import Floats
-from headstart.bounds.conditions import RARE_PLAYS, check_gaps, check_horizon, check_sizes
+from headstart.bounds.conditions import RARE_PLAYS, check_gaps, check_rounds, check_sizes
 
 
 def enough_plays(gaps: ArrayLike, n_plays: float) -> Floats:
@@ -25,7 +25,7 @@ def ucb_regret(gaps: ArrayLike, horizon: int) -> float:
 
     For outcomes in [0, 1] and `UCB` with beta = 1.
     """
-    missed, rounds = check_gaps(gaps), check_horizon(horizon)
+    missed, rounds = check_gaps(gaps), check_rounds(horizon)
     return float(missed @ (enough_plays(missed, rounds) + RARE_PLAYS))
 
 
@@ -43,7 +43,7 @@ def ips_weighting_upper(gaps: ArrayLike, horizon: int, effective_sizes: ArrayLik
     rows that ought to have been logged once or twice carry much of a mean: without them the mean is wrong and N_a
     is large, because the weights of the rows that are there are equal. No function of N_a alone can be a bound.
     """
-    missed, rounds = check_gaps(gaps), check_horizon(horizon)
+    missed, rounds = check_gaps(gaps), check_rounds(horizon)
     sizes = check_sizes("effective_sizes", effective_sizes, missed.size)
     return float(missed @ weighting_plays(missed, rounds, sizes))
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from headstart.arrays import Floats, Integers
-from headstart.bounds.conditions import RARE_PLAYS, check_horizon, check_sizes
+from headstart.bounds.conditions import RARE_PLAYS, check_rounds, check_sizes
 from headstart.bounds.ucb import enough_plays, weighting_plays
 from headstart.errors import LogError, OptionError
 from headstart.evaluators import IPSWeighting
@@ -85,7 +85,7 @@ def value_of_log(
     so a log too small to tell the actions apart is not to be judged by this. The bounds are for `UCB` with beta = 1
     on outcomes mapped to [0, 1], i.e. with beta = high - low on them as they are.
     """
-    rounds = check_horizon(horizon)
+    rounds = check_rounds(horizon)
     sums = log.action_sums()
     smallest, largest = float(np.nanmin(sums.lowest)), float(np.nanmax(sums.highest))
     low, high, is_observed = _check_range(outcome_range, smallest, largest)

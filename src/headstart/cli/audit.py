@@ -20,9 +20,9 @@ from headstart.cli.terminal import (
     Seed,
     app,
     column_or_none,
-    listed,
     out,
     progress_bar,
+    split_names,
 )
 
 
@@ -64,7 +64,7 @@ def audit_log(
             log,
             action=action,
             outcome=outcome,
-            contexts=listed(contexts),
+            contexts=split_names(contexts),
             propensity=column_or_none(propensity),
         )
         advance(1)

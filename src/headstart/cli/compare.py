@@ -24,9 +24,9 @@ from headstart.cli.terminal import (
     app,
     check_writable,
     column_or_none,
-    listed,
     out,
     progress_bar,
+    split_names,
 )
 
 if TYPE_CHECKING:
@@ -80,11 +80,11 @@ def compare_policies(
         log,
         action=action,
         outcome=outcome,
-        contexts=listed(contexts),
-        confounders=listed(confounders),
+        contexts=split_names(contexts),
+        confounders=split_names(confounders),
         propensity=column_or_none(propensity),
     )
-    run = _Run(listed(policies), shuffles, rounds, as_split(split), share, seed, jobs)
+    run = _Run(split_names(policies), shuffles, rounds, as_split(split), share, seed, jobs)
     _tell(run.on(source), str(source.reading), as_json=as_json, figure=figure)
 
 

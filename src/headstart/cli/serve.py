@@ -59,8 +59,8 @@ def new_key(
     from headstart.serve.http.access import draw_key
 
     secret, key = draw_key(name, tuple(scope.strip() for scope in scopes.split(",") if scope.strip()))
-    listed = ", ".join(f'"{scope}"' for scope in sorted(key.scopes))
+    split_names = ", ".join(f'"{scope}"' for scope in sorted(key.scopes))
     out.print(f"The key, shown only now:\n\n  {secret}\n", soft_wrap=True, highlight=False, markup=False)
     out.print("For the configuration:\n", highlight=False)
-    line = f'  [keys]\n  {name} = {{ sha256 = "{key.sha256}", scopes = [{listed}] }}'
+    line = f'  [keys]\n  {name} = {{ sha256 = "{key.sha256}", scopes = [{split_names}] }}'
     out.print(line, soft_wrap=True, highlight=False, markup=False)

@@ -41,7 +41,7 @@ PropensityColumn = Annotated[
 ]
 
 
-def listed(names: str | None) -> list[str] | None:
+def split_names(names: str | None) -> list[str] | None:
     """A list as one writes it in an option: a, b."""
     return None if names is None else [name.strip() for name in names.split(",") if name.strip()]
 

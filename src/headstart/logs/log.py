@@ -14,7 +14,7 @@ from headstart.errors import ActionError, LogError
 from headstart.logs.encoding import Encoding, encode_columns
 from headstart.logs.reading import Reading
 from headstart.logs.sums import EVERY, ActionSums, ContextSums, count_propensities, sum_actions, sum_contexts
-from headstart.logs.validation import check_column_of_numbers, check_propensities, index_actions, listed, read_only
+from headstart.logs.validation import check_chances, check_column_of_numbers, index_actions, listed, read_only
 from headstart.randomness import RNG, as_generator
 
 
@@ -60,7 +60,7 @@ class Log:
         self._actions, self._action_names = index_actions(actions, action_names, n_actions, n)
         self._encoding, matrix = encode_columns(contexts, context_names, n)
         self._contexts = read_only(matrix)
-        self._propensities, self._propensity_matrix = check_propensities(
+        self._propensities, self._propensity_matrix = check_chances(
             propensities, self._actions, len(self._action_names)
         )
         self._index = {name: k for k, name in enumerate(self._action_names)}
@@ -163,7 +163,7 @@ class Log:
     def with_propensities(self, propensities: ArrayLike) -> Log:
         """The same log with these propensities (of the actions taken, or the whole matrix)."""
         twin = copy(self)
-        twin._propensities, twin._propensity_matrix = check_propensities(propensities, self._actions, self.n_actions)
+        twin._propensities, twin._propensity_matrix = check_chances(propensities, self._actions, self.n_actions)
         return twin
 
     def with_reading(self, reading: Reading) -> Log:

@@ -121,7 +121,7 @@ def _look_up(labels: NDArray[np.generic], known: tuple[Hashable, ...]) -> Intege
     return read_only(found)
 
 
-def check_propensities(
+def check_chances(
     propensities: ArrayLike | None, actions: Integers, n_actions: int
 ) -> tuple[Floats | None, Floats | None]:
     """The chance of the action taken, (n,), and of every action, (n, K), where they are known."""

@@ -24,7 +24,6 @@ It is the non-stationary doubly robust estimate of Dudik et al. (2012), the choi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -34,6 +33,8 @@ from headstart.errors import LogError, OptionError, OutcomeError
 from headstart.kernels import play, update
 from headstart.kernels.arrays import copy_into
 from headstart.logs.log import Log
+from headstart.parts.abilities import OracleAbilities, missing_method
+from headstart.parts.contracts import Oracle, State
 
 _EVEN = 1e-6  # how far from 1/K a propensity of a log by lot may be
 
@@ -120,7 +121,7 @@ class Life:
 
 
 def live(
-    policy: Any, log: Log, order: Integers, uniforms: Floats, acceptance: Acceptance, predicted: Floats | None
+    policy: Oracle, log: Log, order: Integers, uniforms: Floats, acceptance: Acceptance, predicted: Floats | None
 ) -> Life:
     """Let the policy, which is changed, meet these rows in this order; None in `predicted` for plain outcomes."""
     _check_policy(policy, log)
@@ -128,13 +129,14 @@ def live(
     terms = np.empty(0 if predicted is None else order.size)
     model = np.empty((0, 0)) if predicted is None else predicted
     done = np.zeros(2, dtype=np.int64)  # accepted, seen
-    if hasattr(policy, "reserve"):
-        policy.reserve(ends.size)
-    arguments: tuple[Any, ...] = (
+    abilities = OracleAbilities(policy)
+    abilities.reserve(ends.size)
+    assert log.propensities is not None
+    arguments = (
         *(log.contexts, log.actions, log.outcomes, log.propensities, model, order, uniforms, acceptance.chance),
         *(ends, terms, done),
     )
-    state = getattr(policy, "kernel_state", None)
+    state = abilities.kernel_state
     if state is None:
         _run_plain(policy, *arguments)
     else:
@@ -147,7 +149,7 @@ def live(
 
 
 def _run(
-    policy: kernels.State,
+    policy: State,
     context: Floats,
     available: Bools,
     contexts: Floats,
@@ -181,7 +183,7 @@ def _run(
 
 
 def _run_plain(
-    policy: Any,
+    policy: Oracle,
     contexts: Floats,
     actions: Integers,
     logged: Floats,
@@ -211,18 +213,19 @@ def _run_plain(
             done[0] += 1
 
 
-def _check_policy(policy: Any, log: Log) -> None:
+def _check_policy(policy: Oracle, log: Log) -> None:
     """Kernels check nothing, so this does, once."""
-    for method in ("play", "update"):
-        if not callable(getattr(policy, method, None)):
-            raise OptionError(f"{type(policy).__name__} has no {method}: it is not a policy")
-    known, needed = getattr(policy, "n_actions", log.n_actions), getattr(policy, "n_features", 0)
-    if known != log.n_actions:
-        raise OptionError(f"the policy has {known} actions, the log {log.n_actions}")
-    if needed not in (0, log.n_features):
+    lacking = missing_method(policy, "play", "update")
+    if lacking is not None:
+        raise OptionError(f"{type(policy).__name__} has no {lacking}: it is not a policy")
+    abilities = OracleAbilities(policy)
+    if policy.n_actions != log.n_actions:
+        raise OptionError(f"the policy has {policy.n_actions} actions, the log {log.n_actions}")
+    needed = abilities.n_features
+    if needed not in (None, 0, log.n_features):
         raise OptionError(f"the policy decides on {needed} columns, the log has {log.n_features}")
-    low, high = getattr(policy, "outcome_range", (-np.inf, np.inf))
-    least, most = float(log.outcomes.min()), float(log.outcomes.max())
+    low, high = abilities.outcome_range
+    least, most = log.outcome_range
     if least < low or most > high:
         raise OutcomeError(
             f"outcomes must be in [{low:g}, {high:g}] for {policy!r}, the log's are in [{least:g}, {most:g}]"

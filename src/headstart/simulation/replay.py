@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +14,8 @@ from headstart.errors import LogError, OptionError
 from headstart.kernels import play, update
 from headstart.kernels.arrays import copy_into
 from headstart.logs.log import Log
+from headstart.parts.abilities import OracleAbilities
+from headstart.parts.contracts import Oracle, State
 from headstart.randomness import RNG, as_generator
 
 
@@ -117,7 +118,7 @@ class Replay:
         return float(self.outcomes.mean())
 
 
-def replay(policy: Any, events: Events, rounds: int | None = None, rng: RNG = None) -> Replay:
+def replay_events(policy: Oracle, events: Events, rounds: int | None = None, rng: RNG = None) -> Replay:
     """Show the events to a policy; those count, and are learnt from, whose action is the policy's own choice.
 
     The outcomes of the counted events are distributed as if the policy had met its users (Li et al. 2011,
@@ -142,12 +143,15 @@ def replay(policy: Any, events: Events, rounds: int | None = None, rng: RNG = No
     outcomes = np.empty(len(events) if rounds is None else rounds)
     done = np.zeros(2, dtype=np.int64)  # counted, seen
     order = np.arange(len(events)) if rng is None else as_generator(rng).permutation(len(events))
-    if hasattr(policy, "reserve"):
-        policy.reserve(outcomes.size)
-    go_through = _replay_plain if getattr(policy, "kernel_state", None) is None else _replay_compiled
+    abilities = OracleAbilities(policy)
+    abilities.reserve(outcomes.size)
+    state = abilities.kernel_state
     while True:
         before = done[0]
-        go_through(policy, events, order, outcomes, done)
+        if state is None:
+            _replay_plain(policy, events, order, outcomes, done)
+        else:
+            _replay_compiled(state, events, order, outcomes, done)
         if rounds is None or done[0] == rounds:
             return Replay(outcomes[: done[0]].copy(), int(done[1]))
         if done[0] == before:
@@ -156,7 +160,7 @@ def replay(policy: Any, events: Events, rounds: int | None = None, rng: RNG = No
 
 
 def _run(
-    policy: kernels.State,
+    policy: State,
     contexts: Floats,
     actions: Integers,
     logged: Floats,
@@ -181,16 +185,16 @@ def _run(
             done[0] += 1
 
 
-def _replay_compiled(policy: Any, events: Events, order: Integers, outcomes: Floats, done: Integers) -> None:
+def _replay_compiled(state: State, events: Events, order: Integers, outcomes: Floats, done: Integers) -> None:
     arguments = (
-        policy.kernel_state,
+        state,
         *(events.contexts, events.actions, events.outcomes, events.pools, events.pool_of, order),
         *(np.empty(events.n_features), np.empty(events.n_actions, dtype=np.bool_), outcomes, done),
     )
     kernels.compiled(_run, *kernels.states_in(arguments), allocates=False)(*arguments)
 
 
-def _replay_plain(policy: Any, events: Events, order: Integers, outcomes: Floats, done: Integers) -> None:
+def _replay_plain(policy: Oracle, events: Events, order: Integers, outcomes: Floats, done: Integers) -> None:
     """The same, one Python call at a time, for parts without kernels."""
     for event in order:
         if done[0] == outcomes.size:

@@ -19,7 +19,7 @@ from headstart.judgement.compare.policies import COLD, NAIVE, default_policies
 from headstart.logs.tables import scan_log
 from headstart.oracles import UCB, ThompsonBeta
 from headstart.simulation.rejection import REJECTION, REPLAY, ROBUST, Acceptance, Life, choose_acceptance, live
-from headstart.simulation.replay import Events, replay
+from headstart.simulation.replay import Events, replay_events
 from headstart.warmstart.warmstart import WarmStart
 from headstart.worlds import Cells
 from tests.plain import Plain
@@ -89,7 +89,7 @@ def test_a_log_by_lot_is_replayed_as_li_et_al_do():
     rule = choose_acceptance(log, 600, 100)
     assert (rule.method, rule.clipped_share, rule.n_rounds) == (REPLAY, 0.0, 100)
     life = live(UCB(3), log, np.arange(600), np.random.default_rng(2).random(600), rule, None)
-    np.testing.assert_array_equal(log.outcomes[life.accepted], replay(UCB(3), events, rounds=100).outcomes)
+    np.testing.assert_array_equal(log.outcomes[life.accepted], replay_events(UCB(3), events, rounds=100).outcomes)
 
 
 def test_compiled_and_plain_agree():

@@ -21,7 +21,7 @@ from headstart.experiments.paper.variants import BOTH, ONLINE, contextual_varian
 from headstart.experiments.running.experiment import Result, Setting
 from headstart.forest import ForestOptions
 from headstart.oracles import UCB, EpsilonForest, LinUCB
-from headstart.simulation.replay import Events, delete_biased, replay, split_events
+from headstart.simulation.replay import Events, delete_biased, replay_events, split_events
 from headstart.simulation.simulate import Curve, MakePolicy, run_all
 from headstart.warmstart.warmstart import Schedule, WarmStart
 from headstart.worlds.yahoo import read_yahoo
@@ -137,7 +137,7 @@ def _run_case(
         for series, make in case.policies.items():
             started = time.perf_counter()
             policy = make(stream, log, np.random.default_rng(for_policy))
-            outcomes = replay(policy, stream, rounds, np.random.default_rng(for_stream)).outcomes
+            outcomes = replay_events(policy, stream, rounds, np.random.default_rng(for_stream)).outcomes
             rewards[series][run] = np.cumsum(outcomes)[checkpoints - 1] / checkpoints
             seconds[series] += time.perf_counter() - started
             if progress is not None:

@@ -25,9 +25,9 @@ def canonical_table(
     chance_of: ChanceOf | None,
 ) -> ir.Table:
     """The columns under their canonical names. A column that has its type already is passed through as it is."""
-    columns = {"action": action_index(rows[roles.action], labels), "outcome": as_number(rows[roles.outcome])}
+    columns = {"action": action_index(rows[roles.action], labels), "outcome": as_float_column(rows[roles.outcome])}
     if roles.propensity:
-        columns["propensity"] = as_number(rows[roles.propensity])
+        columns["propensity"] = as_float_column(rows[roles.propensity])
     if roles.timestamp:
         columns["time"] = as_time(rows[roles.timestamp])
     if roles.id:
@@ -39,7 +39,7 @@ def canonical_table(
     return rows.select(**columns)
 
 
-def as_number(column: ir.Column) -> ir.FloatingColumn:
+def as_float_column(column: ir.Column) -> ir.FloatingColumn:
     """A column as float64; text that is no number becomes missing."""
     kind = column.type()
     if kind.is_float64():
@@ -88,7 +88,7 @@ def as_chance(rows: ir.Table, chance_of: ChanceOf, label: Hashable) -> ir.Floati
 def encode(column: ir.Column, categories: Sequence[Hashable] | None) -> list[ir.FloatingColumn]:
     """The column itself, or one 0/1 column per category."""
     if categories is None:
-        return [as_number(column)]
+        return [as_float_column(column)]
     return [as_indicator(column == category) for category in categories]
 
 

@@ -21,7 +21,7 @@ from operator import or_
 from typing import TYPE_CHECKING
 
 from headstart.errors import LogError
-from headstart.logs.tables.canonical import as_number, as_time, is_infinite, is_nan
+from headstart.logs.tables.canonical import as_float_column, as_time, is_infinite, is_nan
 from headstart.logs.tables.columns import Asked, Roles, is_text
 from headstart.logs.tables.expressions import Predicate, Schema
 from headstart.logs.tables.places import find_first
@@ -85,7 +85,7 @@ def unreadable(schema: Schema, roles: Roles) -> list[Fault]:
     for role in ("outcome", "propensity"):
         name = roles.columns.get(role)
         if name is not None and is_text(schema[name]):
-            found.append(Fault(f"the {role} must be a number", name, _unparsed(name, as_number)))
+            found.append(Fault(f"the {role} must be a number", name, _unparsed(name, as_float_column)))
     if roles.timestamp and schema[roles.timestamp].is_string():
         found.append(Fault("the timestamp must be a time", roles.timestamp, _unparsed(roles.timestamp, as_time)))
     return found
@@ -142,12 +142,12 @@ def _missing(name: str, kind: dt.DataType) -> Predicate:
 
 
 def _infinite(name: str) -> Predicate:
-    return lambda table: is_infinite(as_number(table[name]))
+    return lambda table: is_infinite(as_float_column(table[name]))
 
 
 def _outside(name: str) -> Predicate:
     def of(table: ir.Table) -> ir.BooleanColumn:
-        chance = as_number(table[name])
+        chance = as_float_column(table[name])
         return (chance <= 0.0) | ((chance > 1.0 + _TOLERANCE) & ~is_nan(chance))  # to a database NaN is above 1
 
     return of

@@ -25,7 +25,7 @@ _MOST_THREADS = 4  # each holds pages of every column it scans: more would break
 
 
 @dataclass(frozen=True)
-class Settings:
+class DatabaseLimits:
     """What the embedded database may use. Tables of other backends live in theirs."""
 
     memory_limit: str = "256MB"
@@ -38,7 +38,7 @@ class Settings:
             check_whole("threads", self.threads)
 
 
-def connect_duckdb(settings: Settings) -> Backend:
+def connect_duckdb(settings: DatabaseLimits) -> Backend:
     """An Ibis connection to a new embedded DuckDB; what does not fit in memory spills to its scratch folder."""
     import ibis
 

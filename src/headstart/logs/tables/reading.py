@@ -10,7 +10,7 @@ from headstart.errors import LogError
 from headstart.logs.log import Log
 from headstart.logs.reading import Reading
 from headstart.logs.tables.columns import Asked
-from headstart.logs.tables.connection import Settings, is_embedded, log_errors
+from headstart.logs.tables.connection import DatabaseLimits, is_embedded, log_errors
 from headstart.logs.tables.duplicates import OUT_OF_ORDER
 from headstart.logs.tables.scan import scan
 from headstart.logs.tables.sources import open_source
@@ -80,7 +80,7 @@ def scan_log(
         where=dict(where or {}),
         missing=missing,
     )
-    return scan(open_source(source, format, Settings(memory_limit, threads)), asked)
+    return scan(open_source(source, format, DatabaseLimits(memory_limit, threads)), asked)
 
 
 def read_log(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from headstart.errors import HeadstartError, LogError
 from headstart.logs.reading import Reading
 from headstart.logs.tables import cleaning
-from headstart.logs.tables.canonical import as_chance, as_number, canonical_table
+from headstart.logs.tables.canonical import as_chance, as_float_column, canonical_table
 from headstart.logs.tables.cleaning import Counted
 from headstart.logs.tables.columns import Asked, Roles, check_column, find_roles
 from headstart.logs.tables.connection import is_ours, log_errors
@@ -133,7 +133,7 @@ def _check_chances(
     chances = [as_chance(rows, chance_of, name) for name in names]
     total = sum(chances[1:], start=chances[0])
     taken = rows[roles.action].cases(*zip(names, chances, strict=True))
-    wrong = ((total - 1.0).abs() > 1e-6) | ((taken - as_number(rows[roles.propensity])).abs() > 1e-6)
+    wrong = ((total - 1.0).abs() > 1e-6) | ((taken - as_float_column(rows[roles.propensity])).abs() > 1e-6)
     n = int(rows.aggregate(n=wrong.sum()).to_pyarrow()["n"][0].as_py() or 0)
     if n:
         what = "the probabilities do not sum to 1 or disagree with the propensity"

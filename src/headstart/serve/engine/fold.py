@@ -25,7 +25,7 @@ from headstart.serve.engine.policies import build_policy
 from headstart.serve.engine.served_policy import ServedPolicy
 from headstart.serve.engine.snapshot import load_policy, save_policy
 from headstart.serve.engine.sources import Source
-from headstart.serve.engine.tally import Tally
+from headstart.serve.engine.tally import EventTally
 from headstart.serve.errors import StoreCorrupt
 from headstart.serve.store import events as kinds
 from headstart.serve.store.events import Body, Event, Learnt
@@ -33,7 +33,7 @@ from headstart.serve.store.events import Body, Event, Learnt
 FORMAT = 1  # of snapshots: one of another format is not read, the events are folded instead
 
 
-class Rows(Protocol):
+class ReadLearnt(Protocol):
     """How the fold looks back into the store."""
 
     def __call__(self, experiment: str, after: int, through: int, *, at_close: bool) -> Iterator[Learnt]:
@@ -43,7 +43,7 @@ class Rows(Protocol):
 class Fold:
     """One experiment's state after the events folded so far."""
 
-    def __init__(self, name: str, rows: Rows, find_source: Callable[[ExperimentConfig, str], Source]) -> None:
+    def __init__(self, name: str, rows: ReadLearnt, find_source: Callable[[ExperimentConfig, str], Source]) -> None:
         self.name = name
         self._config: ExperimentConfig | None = None
         self.position = 0  # the last event folded
@@ -54,7 +54,7 @@ class Fold:
         self.counts_after: list[list[int]] = []  # stretches (after, through] of earlier events that still count
         self.began = 0  # and everything after this one
         self.declared: list[list[Any]] = []  # [sequence, actions] of every configuration so far
-        self.tally = Tally()
+        self.tally = EventTally()
         self.set_aside = 0  # outcomes that the present policy cannot take: an action or column it does not have
         self.quiet_until = 0  # learning before this event would be thrown away
         self._rows, self._find_source = rows, find_source
@@ -202,7 +202,7 @@ class Fold:
         load_policy(policy.policy, saved["policy"].encode())
         self._configure(config)
         self._policy = policy
-        self.tally = Tally.from_dict(saved["tally"])
+        self.tally = EventTally.from_dict(saved["tally"])
         for name in _PLAIN:
             setattr(self, name, saved[name])
         return True

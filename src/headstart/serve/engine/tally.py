@@ -1,4 +1,4 @@
-"""Tally: what the events of an experiment add up to, whatever the policy made of them."""
+"""EventTally: what the events of an experiment add up to, whatever the policy made of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class OnlineMean(TypedDict):
 
 
 @dataclass
-class Tally:
+class EventTally:
     """Counts of events; per action (by its label as text) how often shown, and n, sum and sum of squares learnt."""
 
     decisions: int = 0

@@ -76,10 +76,10 @@ def compare_population(log: Log, population: object, best: int | None, n_most: i
 
 def _read_users(path: str | PathLike[str], log: Log, n_most: int, seed: int) -> tuple[dict[str, Floats], int]:
     """The log's columns of a file, a random part of a large one, and the rows left out for a missing value."""
-    from headstart.logs.tables.connection import Settings, log_errors
+    from headstart.logs.tables.connection import DatabaseLimits, log_errors
     from headstart.logs.tables.sources import open_source
 
-    opened = open_source(path, None, Settings())
+    opened = open_source(path, None, DatabaseLimits())
     names = list(log.encoding.columns)
     missing = [name for name in names if name not in opened.table.columns]
     if missing:

@@ -12,9 +12,9 @@ from dataclasses import replace
 from functools import cache
 
 from headstart.errors import LogError
-from headstart.logs.tables.connection import Settings, log_errors
+from headstart.logs.tables.connection import DatabaseLimits, log_errors
 from headstart.logs.tables.sources.nested import unnest
-from headstart.logs.tables.sources.opened import Files, Opened, Shape, Source
+from headstart.logs.tables.sources.opened import Files, Opened, Shape, SourceKind
 from headstart.logs.tables.sources.paths import find_files, is_path
 
 SUFFIXES = (
@@ -23,9 +23,9 @@ SUFFIXES = (
 
 
 @cache
-def all_sources() -> tuple[tuple[Source, ...], tuple[Shape, ...]]:
+def all_sources() -> tuple[tuple[SourceKind, ...], tuple[Shape, ...]]:
     """Every kind of source and every shape, those that look closest first."""
-    sources: list[Source] = []
+    sources: list[SourceKind] = []
     shapes: list[Shape] = []
     for module in pkgutil.iter_modules(__path__):
         found = importlib.import_module(f"{__name__}.{module.name}")
@@ -34,10 +34,10 @@ def all_sources() -> tuple[tuple[Source, ...], tuple[Shape, ...]]:
     return tuple(sorted(sources, key=lambda source: not source.is_special)), tuple(shapes)
 
 
-def open_source(source: object, format: str | None, settings: Settings) -> Opened:
+def open_source(source: object, format: str | None, settings: DatabaseLimits) -> Opened:
     """The lazy table of whatever the caller has."""
     sources, shapes = all_sources()
-    known: dict[str, Source | Shape] = {kind.name: kind for kind in sources}
+    known: dict[str, SourceKind | Shape] = {kind.name: kind for kind in sources}
     known |= {kind.name: kind for kind in shapes}
     if format is not None and format not in known:
         raise LogError(f"unknown format {format!r}; known: {', '.join(sorted(known))}")
@@ -45,7 +45,7 @@ def open_source(source: object, format: str | None, settings: Settings) -> Opene
     place = thing.place if isinstance(thing, Files) else type(source).__name__
     chosen = known.get(format or "")
     with log_errors(place):
-        if isinstance(chosen, Source):
+        if isinstance(chosen, SourceKind):
             opened = chosen.open(thing, settings)
         else:
             opened = _recognise(thing, place, sources).open(thing, settings)
@@ -67,7 +67,7 @@ def lay_out(opened: Opened, shape: Shape | None = None) -> Opened:
     )
 
 
-def _recognise(thing: object, place: str, sources: tuple[Source, ...]) -> Source:
+def _recognise(thing: object, place: str, sources: tuple[SourceKind, ...]) -> SourceKind:
     for kind in sources:
         if kind.recognises(thing):
             return kind

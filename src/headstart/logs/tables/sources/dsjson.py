@@ -14,9 +14,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from headstart.errors import LogError
-from headstart.logs.tables.connection import Settings, connect_duckdb
+from headstart.logs.tables.connection import DatabaseLimits, connect_duckdb
 from headstart.logs.tables.sources.decisions import Decisions, Fixed
-from headstart.logs.tables.sources.opened import Files, Opened, Source
+from headstart.logs.tables.sources.opened import Files, Opened, SourceKind
 from headstart.logs.tables.sources.paths import open_text, read_first_line
 from headstart.logs.tables.sources.vowpal_wabbit import NEGATED, SPARSE
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
 
 
-def open_dsjson(files: Files, settings: Settings) -> Opened:
+def open_dsjson(files: Files, settings: DatabaseLimits) -> Opened:
     """One decision a line; lines that are none (rewards on their own) are counted."""
     decisions = Decisions(connect_duckdb(settings), files.place)
     others = dropped = tagged = 0
@@ -164,4 +164,4 @@ def _is_dsjson(thing: object) -> bool:
     return thing.suffix == ".dsjson" or '"_label_cost"' in read_first_line(thing.paths[0])
 
 
-SOURCES = (Source("dsjson", _is_dsjson, open_dsjson, is_special=True),)
+SOURCES = (SourceKind("dsjson", _is_dsjson, open_dsjson, is_special=True),)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from headstart.errors import LogError
 from headstart.logs.tables.columns import check_names
-from headstart.logs.tables.connection import Settings, as_view, connect_duckdb, in_words, log_errors
-from headstart.logs.tables.sources.opened import Files, Opened, Source
+from headstart.logs.tables.connection import DatabaseLimits, as_view, connect_duckdb, in_words, log_errors
+from headstart.logs.tables.sources.opened import Files, Opened, SourceKind
 from headstart.logs.tables.sources.paths import open_text, read_first_line
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _DELIMITERS = (",", ";", "\t", "|")
 _SNIFFED_ROWS = 20_480  # DuckDB's own default; a surprise after them leads to a second look at every row
 
 
-def open_csv(files: Files, settings: Settings, *, delimiter: str | None = None) -> Opened:
+def open_csv(files: Files, settings: DatabaseLimits, *, delimiter: str | None = None) -> Opened:
     """Text with a header. Columns and delimiter come from the header, types from the values."""
     mark = delimiter or _delimiter(read_first_line(files.paths[0]))
     names = _read_header(files.paths[0], mark)
@@ -46,7 +46,7 @@ def open_csv(files: Files, settings: Settings, *, delimiter: str | None = None) 
     return _open_text(files, "TSV" if mark == "\t" else "CSV", sniff, scan, partial(_explain_csv, files, mark), mark)
 
 
-def open_jsonl(files: Files, settings: Settings) -> Opened:
+def open_jsonl(files: Files, settings: DatabaseLimits) -> Opened:
     """One JSON object a line (or, in a file called .json, an array of them)."""
     backend = connect_duckdb(settings)
     layout = "auto" if files.suffix == ".json" else "newline_delimited"
@@ -62,7 +62,7 @@ def open_jsonl(files: Files, settings: Settings) -> Opened:
     return _open_text(files, "JSON lines", sniff, scan, partial(_explain_json, files), None)
 
 
-def open_parquet(files: Files, settings: Settings) -> Opened:
+def open_parquet(files: Files, settings: DatabaseLimits) -> Opened:
     """Parquet, one file or a partitioned folder of them."""
     import pyarrow.parquet as parquet
 
@@ -233,8 +233,8 @@ def _has_suffix(*suffixes: str) -> Callable[[object], bool]:
 
 
 SOURCES = (
-    Source("csv", _has_suffix(".csv"), open_csv),
-    Source("tsv", _has_suffix(".tsv"), partial(open_csv, delimiter="\t")),
-    Source("parquet", _has_suffix(".parquet", ".pq"), open_parquet),
-    Source("jsonl", _has_suffix(".jsonl", ".ndjson", ".json"), open_jsonl),
+    SourceKind("csv", _has_suffix(".csv"), open_csv),
+    SourceKind("tsv", _has_suffix(".tsv"), partial(open_csv, delimiter="\t")),
+    SourceKind("parquet", _has_suffix(".parquet", ".pq"), open_parquet),
+    SourceKind("jsonl", _has_suffix(".jsonl", ".ndjson", ".json"), open_jsonl),
 )

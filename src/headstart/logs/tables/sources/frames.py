@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from headstart.errors import LogError
 from headstart.logs.tables.columns import check_names
-from headstart.logs.tables.connection import Settings, as_table, as_view, connect_duckdb, in_words, scratch_folder
-from headstart.logs.tables.sources.opened import Opened, Source
+from headstart.logs.tables.connection import (
+    DatabaseLimits,
+    as_table,
+    as_view,
+    connect_duckdb,
+    in_words,
+    scratch_folder,
+)
+from headstart.logs.tables.sources.opened import Opened, SourceKind
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -19,7 +26,7 @@ if TYPE_CHECKING:
 _NAME = "frame"
 
 
-def open_frame(frame: Any, settings: Settings) -> Opened:  # of libraries that need not be installed
+def open_frame(frame: Any, settings: DatabaseLimits) -> Opened:  # of libraries that need not be installed
     """The frame as a table of the embedded database, which reads it where it is (pandas is converted once)."""
     place = f"the {kind_of(frame)}"
     backend = connect_duckdb(settings)
@@ -105,4 +112,4 @@ def _is_frame(thing: object) -> bool:
     return isinstance(thing, Mapping)
 
 
-SOURCES = (Source("frame", _is_frame, open_frame),)
+SOURCES = (SourceKind("frame", _is_frame, open_frame),)

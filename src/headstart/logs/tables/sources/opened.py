@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headstart.logs.tables.connection import Settings
+from headstart.logs.tables.connection import DatabaseLimits
 from headstart.logs.tables.expressions import ChanceOf, Predicate
 
 if TYPE_CHECKING:
@@ -50,12 +50,12 @@ class Files:
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceKind:
     """A kind of source. Each file of this folder that has a SOURCES tuple is found by itself."""
 
     name: str  # what format= takes
     recognises: Callable[[object], bool]  # is this object, or are these Files, mine?
-    open: Callable[[Any, Settings], Opened]  # of what it recognises
+    open: Callable[[Any, DatabaseLimits], Opened]  # of what it recognises
     is_special: bool = False  # asked before those that would take any file with this suffix
 
 

@@ -6,14 +6,14 @@ import uuid
 from typing import TYPE_CHECKING
 
 from headstart.logs.tables.columns import check_names
-from headstart.logs.tables.connection import Settings
-from headstart.logs.tables.sources.opened import Opened, Source
+from headstart.logs.tables.connection import DatabaseLimits
+from headstart.logs.tables.sources.opened import Opened, SourceKind
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def open_spark(frame: DataFrame, settings: Settings) -> Opened:
+def open_spark(frame: DataFrame, settings: DatabaseLimits) -> Opened:
     """The frame as an Ibis table of its own session."""
     import ibis
 
@@ -27,4 +27,4 @@ def _is_spark(thing: object) -> bool:
     return type(thing).__module__.startswith("pyspark.sql.") and type(thing).__name__ == "DataFrame"
 
 
-SOURCES = (Source("spark", _is_spark, open_spark),)
+SOURCES = (SourceKind("spark", _is_spark, open_spark),)

@@ -10,9 +10,9 @@ import math
 from collections.abc import Iterator, Sequence
 
 from headstart.errors import LogError
-from headstart.logs.tables.connection import Settings, connect_duckdb
+from headstart.logs.tables.connection import DatabaseLimits, connect_duckdb
 from headstart.logs.tables.sources.decisions import Decisions, Fixed
-from headstart.logs.tables.sources.opened import Files, Opened, Source
+from headstart.logs.tables.sources.opened import Files, Opened, SourceKind
 from headstart.logs.tables.sources.paths import open_text
 
 NEGATED = "a cost is read as its negative, the reward; outcome='cost' reads the cost itself"
@@ -20,7 +20,7 @@ SPARSE = "a feature that a line does not have is 0, text that it does not have i
 _LOOKED_AT = 1_000  # lines in which a shared line or an empty one tells cb_adf from cb
 
 
-def open_vw(files: Files, settings: Settings) -> Opened:
+def open_vw(files: Files, settings: DatabaseLimits) -> Opened:
     """Either kind, told apart by a shared line or by empty lines between decisions."""
     with open_text(files.paths[0]) as lines:
         head = [line.strip() for _, line in zip(range(_LOOKED_AT), lines, strict=False)]
@@ -30,7 +30,7 @@ def open_vw(files: Files, settings: Settings) -> Opened:
     return (open_cb_adf if is_adf else open_cb)(files, settings)
 
 
-def open_cb(files: Files, settings: Settings) -> Opened:
+def open_cb(files: Files, settings: DatabaseLimits) -> Opened:
     """One decision a line."""
     decisions = Decisions(connect_duckdb(settings), files.place)
     unlabelled = 0
@@ -47,7 +47,7 @@ def open_cb(files: Files, settings: Settings) -> Opened:
     return _opened(decisions, files, "Vowpal Wabbit cb", {"lines without the cost of an action": unlabelled})
 
 
-def open_cb_adf(files: Files, settings: Settings) -> Opened:
+def open_cb_adf(files: Files, settings: DatabaseLimits) -> Opened:
     """One decision a block of lines; blocks end with an empty line or before the next shared line."""
     decisions = Decisions(connect_duckdb(settings), files.place)
     unlabelled = changed = 0
@@ -194,7 +194,7 @@ def _fixed(line: int, action: int, cost: float, probability: float | None) -> Fi
 
 
 SOURCES = (
-    Source("vw", lambda thing: isinstance(thing, Files) and thing.suffix in (".vw", ".dat"), open_vw),
-    Source("vw-cb", lambda thing: False, open_cb),
-    Source("vw-cb-adf", lambda thing: False, open_cb_adf),
+    SourceKind("vw", lambda thing: isinstance(thing, Files) and thing.suffix in (".vw", ".dat"), open_vw),
+    SourceKind("vw-cb", lambda thing: False, open_cb),
+    SourceKind("vw-cb-adf", lambda thing: False, open_cb_adf),
 )

@@ -18,7 +18,8 @@ RARE_PLAYS = 1.0 + math.pi**2 / 3.0  # plays of a worse action that UCB makes ho
 def gaps_of(means: ArrayLike) -> Floats:
     """Delta_a = the largest mean minus the mean of a, (K,)."""
     values = _as_vector("means", means)
-    return values.max() - values
+    missed: Floats = values.max() - values
+    return missed
 
 
 def check_gaps(gaps: ArrayLike) -> Floats:

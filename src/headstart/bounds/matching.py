@@ -89,7 +89,8 @@ def _printed(gaps: Floats, horizon: int, rows: Floats, chances: Floats, matched:
 
 def _evened(rows: Floats, chances: Floats) -> Floats:
     """min_c' N(c', a) P_c / P_c', (C, K)."""
-    return (rows / chances[:, None]).min(axis=0) * chances[:, None]
+    evened: Floats = (rows / chances[:, None]).min(axis=0) * chances[:, None]
+    return evened
 
 
 def expected_shortfall(plays: float, rows: ArrayLike, shares: ArrayLike) -> float:

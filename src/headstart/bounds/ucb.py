@@ -17,7 +17,8 @@ def enough_plays(gaps: ArrayLike, n_plays: float) -> Floats:
     missed = np.asarray(gaps, dtype=np.float64)
     with np.errstate(over="ignore"):
         roots = np.divide(np.sqrt(8.0 * np.log(n_plays)), missed, out=np.zeros_like(missed), where=missed > 0.0)
-        return roots**2
+        enough: Floats = roots**2
+    return enough
 
 
 def ucb_regret(gaps: ArrayLike, horizon: int) -> float:

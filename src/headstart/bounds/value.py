@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,8 +15,20 @@ from headstart.bounds.ucb import enough_plays, weighting_plays
 from headstart.errors import LogError, OptionError
 from headstart.evaluators import IPSWeighting
 from headstart.logs.any_log import AnyLog
+from headstart.logs.sums import ActionSums
 
 _MOST_STEPS = 1000
+
+
+@runtime_checkable
+class HasMeans(Protocol):
+    """What an evaluator must say of each action: its mean outcome and what the log is worth in plays, (K,) each."""
+
+    @property
+    def means(self) -> Floats: ...
+
+    @property
+    def effective_sizes(self) -> Floats: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +67,7 @@ class ValueOfLog:
 def value_of_log(
     log: AnyLog,
     horizon: int,
-    evaluator: Any = None,
+    evaluator: HasMeans | None = None,
     *,
     gaps: ArrayLike | None = None,
     effective_sizes: ArrayLike | None = None,
@@ -85,10 +97,8 @@ def value_of_log(
     so a log too small to tell the actions apart is not to be judged by this. The bounds are for `UCB` with beta = 1
     on outcomes mapped to [0, 1], i.e. with beta = high - low on them as they are.
     """
-    rounds = check_rounds(horizon)
-    sums = log.action_sums()
-    smallest, largest = float(np.nanmin(sums.lowest)), float(np.nanmax(sums.highest))
-    low, high, is_observed = _check_range(outcome_range, smallest, largest)
+    rounds, sums = check_rounds(horizon), log.action_sums()
+    low, high, is_observed = _check_range(outcome_range, sums)
     sizes, missed = _estimates(log, evaluator, gaps, effective_sizes)
     missed = np.minimum(missed, high - low)  # an unbiased estimate may lie outside the range
     scaled = missed / (high - low)
@@ -129,7 +139,7 @@ def _missing_plays(gaps: Floats, horizon: int, sizes: Floats) -> Floats:
 
 
 def _estimates(
-    log: AnyLog, evaluator: Any, gaps: ArrayLike | None, effective_sizes: ArrayLike | None
+    log: AnyLog, evaluator: HasMeans | None, gaps: ArrayLike | None, effective_sizes: ArrayLike | None
 ) -> tuple[Floats, Floats]:
     if evaluator is None and (gaps is None or effective_sizes is None):
         if not log.has_propensities:
@@ -139,24 +149,28 @@ def _estimates(
                 "(hs.BalancedWeighting(log)), or gaps= and effective_sizes="
             )
         evaluator = IPSWeighting(log)
-    for name in ("means", "effective_sizes"):
-        if evaluator is not None and not hasattr(evaluator, name):
-            raise OptionError(
-                f"{type(evaluator).__name__} has no {name}: give an evaluator that has means and effective_sizes "
-                "(IPSWeighting, BalancedWeighting, DoublyRobust), or gaps= and effective_sizes="
-            )
-    sizes = evaluator.effective_sizes if effective_sizes is None else effective_sizes
+    if evaluator is not None and not isinstance(evaluator, HasMeans):
+        raise OptionError(
+            f"{type(evaluator).__name__} has no means and effective_sizes: give an evaluator that has them "
+            "(IPSWeighting, BalancedWeighting, DoublyRobust), or gaps= and effective_sizes="
+        )
+    sizes = effective_sizes
+    if sizes is None:
+        assert evaluator is not None
+        sizes = evaluator.effective_sizes
     if gaps is not None:
         missed = check_sizes("gaps", gaps, log.n_actions)
         if missed.min() > 0.0:
             raise OptionError(f"gaps must hold a 0, the best action's, got {missed.tolist()}")
     else:
+        assert evaluator is not None
         means = np.asarray(evaluator.means, dtype=np.float64)
         missed = np.nanmax(means) - means
     return check_sizes("effective_sizes", sizes, log.n_actions), missed
 
 
-def _check_range(given: tuple[float, float] | None, smallest: float, largest: float) -> tuple[float, float, bool]:
+def _check_range(given: tuple[float, float] | None, sums: ActionSums) -> tuple[float, float, bool]:
+    smallest, largest = float(np.nanmin(sums.lowest)), float(np.nanmax(sums.highest))
     if given is None:
         if smallest >= 0.0 and largest <= 1.0:
             return 0.0, 1.0, False

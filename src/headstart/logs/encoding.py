@@ -171,7 +171,7 @@ def _encode_column(name: str, values: NDArray[Any]) -> tuple[Floats, tuple[Hasha
     for row, item in enumerate(items):
         if is_missing(item):
             raise LogError(f"context column {name!r} is missing in row {row}")
-    if all(isinstance(item, Real) and type(item) is not bool for item in items):  # numbers in a column of objects
+    if all(isinstance(item, Real) and not isinstance(item, bool) for item in items):  # numbers in a column of objects
         return np.array(items, dtype=np.float64).reshape(-1, 1), None
     try:
         known = tuple(sorted(set(items)))

@@ -134,7 +134,7 @@ class Log:
     @property
     def n_features(self) -> int:
         """Columns of `contexts`."""
-        return self._contexts.shape[1]
+        return int(self._contexts.shape[1])
 
     @property
     def reading(self) -> Reading | None:

@@ -55,7 +55,7 @@ def number(value: float | None, digits: int = 3) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.{digits}g}"
 
 
-def percent(value: float) -> str:
+def as_percent(value: float) -> str:
     if math.isnan(value):
         return NONE
     if value == 0.0:
@@ -103,8 +103,8 @@ def _first(mean: float) -> float:
 def _propensities(audit: Audit) -> Iterator[Section]:
     found, curve = audit.propensities, audit.calibration
     agreement = (
-        f"In {curve.n_groups} groups of like users, observed and claimed shares differ by {percent(curve.error)} on "
-        f"average (slope {number(curve.slope)}; 1 is right)."
+        f"In {curve.n_groups} groups of like users, observed and claimed shares differ by "
+        f"{as_percent(curve.error)} on average (slope {number(curve.slope)}; 1 is right)."
     )
     if not found.is_checked:
         sentence = "The log has none. They were estimated from the contexts, each row by models that never saw it."
@@ -122,8 +122,8 @@ def _propensities(audit: Audit) -> Iterator[Section]:
             str(action.name),
             f"{known.rows:,}",
             number(action.expected_rows, 4),
-            percent(action.ratio),
-            f"± {percent(action.error)}",
+            as_percent(action.ratio),
+            f"± {as_percent(action.error)}",
             number(action.p_value, 2),
         )
         for action, known in zip(found.actions, audit.actions.actions, strict=True)
@@ -139,10 +139,10 @@ def _overlap(audit: Audit) -> Iterator[Section]:
         (
             str(action.name),
             number(action.rarest, 2),
-            percent(action.rows_below_1),
-            percent(action.rows_below_5),
-            percent(action.users_below_1),
-            percent(action.never_share),
+            as_percent(action.rows_below_1),
+            as_percent(action.rows_below_5),
+            as_percent(action.users_below_1),
+            as_percent(action.never_share),
             action.never_who or NONE,
         )
         for action in found.actions
@@ -182,7 +182,7 @@ def _refutations(audit: Audit) -> Iterator[Section]:
     sentence = (
         f"The best action leads the second by {number(found.weighted)} (s.e. {number(found.weighted_error, 2)}) by "
         f"weighting and by {number(found.robust)} (s.e. {number(found.robust_error, 2)}) doubly robust. Of outcomes "
-        f"dealt out at random, {percent(found.chance_p_value)} gave as large a difference."
+        f"dealt out at random, {as_percent(found.chance_p_value)} gave as large a difference."
     )
     yield Section("refutations", title, (sentence,), ("test", "expected", "found", "s.e.", ""), rows)
 
@@ -262,12 +262,12 @@ def _population(audit: Audit) -> Iterator[Section]:
         return
     sentences = [
         f"{found.n_users:,} users to come. A regression tells them from the log's users with AUC {number(found.auc)} "
-        f"(0.5: not at all); weighted to them, {percent(found.kept_share)} of the rows' worth is left."
+        f"(0.5: not at all); weighted to them, {as_percent(found.kept_share)} of the rows' worth is left."
     ]
     if found.n_missing:
         sentences.append(f"{found.n_missing:,} more were left out for a missing value.")
     if found.unseen_share:
-        sentences.append(f"{percent(found.unseen_share)} have a category that the log never shows: left out.")
+        sentences.append(f"{as_percent(found.unseen_share)} have a category that the log never shows: left out.")
     rows = tuple(
         (column.name, number(column.log_mean), number(column.population_mean), f"{column.difference:+.2f}")
         for column in found.columns

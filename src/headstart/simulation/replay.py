@@ -44,17 +44,17 @@ class Events:
 
     @property
     def n_actions(self) -> int:
-        return self.pools.shape[1]
+        return int(self.pools.shape[1])
 
     @property
     def n_features(self) -> int:
-        return self.contexts.shape[1]
+        return int(self.contexts.shape[1])
 
     @property
     def propensities(self) -> Floats:
         """The chance of the action shown, (n,): one in as many as were available, times that of being kept."""
         chances = 1.0 / self.pools.sum(axis=1)[self.pool_of]
-        return chances if self.keep_chances is None else chances * self.keep_chances
+        return np.asarray(chances if self.keep_chances is None else chances * self.keep_chances)
 
     def take(self, rows: ArrayLike) -> Events:
         """These events (indices, a mask or a slice's indices), in this order."""

@@ -107,7 +107,7 @@ class Material:
         n, matrix = float(self.sums.n.sum()), self.whole.propensity_matrix
         if matrix is None or not self.is_logged:
             return np.full(len(self.names), n)
-        return (matrix > 0.0).sum(axis=0) * (n / len(matrix))
+        return np.asarray((matrix > 0.0).sum(axis=0) * (n / len(matrix)))
 
     def reestimate(self, contexts: Floats) -> Log:
         """The sample with other contexts and the propensities that those suggest."""

@@ -226,11 +226,11 @@ def check_names(names: Sequence[object], place: str) -> None:
 
 def is_usable(kind: dt.DataType) -> bool:
     """Whether a column of this Ibis type can be a context."""
-    return kind.is_numeric() or kind.is_boolean() or is_text(kind)
+    return bool(kind.is_numeric() or kind.is_boolean()) or is_text(kind)
 
 
 def is_text(kind: dt.DataType) -> bool:
-    return kind.is_string() or kind.is_json()
+    return bool(kind.is_string() or kind.is_json())
 
 
 def _choose_contexts(

@@ -78,7 +78,7 @@ def as_table(backend: Backend, name: str) -> ir.Table:
 
 def is_embedded(table: ir.Table) -> bool:
     """Whether rows of this table have an order and a number: true of DuckDB, not of a distributed table."""
-    return table.get_backend().name == "duckdb"
+    return bool(table.get_backend().name == "duckdb")
 
 
 @contextmanager

@@ -67,7 +67,7 @@ def as_decide(
     milliseconds: int,
 ) -> DecideAsk:
     """A checked request for a decision."""
-    seen = check_columns(config, context or {})
+    seen = check_user(config, context or {})
     offered = None if available is None else check_offered(config, available)
     if event_id is None:  # in the order of time, so that the index grows at its end
         return DecideAsk(config.name, f"{milliseconds:012x}{secrets.token_hex(10)}", True, seen, offered)
@@ -87,7 +87,7 @@ def check_event_id(event_id: object) -> str:
     return event_id
 
 
-def check_columns(config: ExperimentConfig, context: Mapping[str, object]) -> Context:
+def check_user(config: ExperimentConfig, context: Mapping[str, object]) -> Context:
     """Every column of the experiment, none besides; numbers finite, categories known."""
     seen: Context = {}
     for column, kind in config.contexts.items():

@@ -34,7 +34,7 @@ class ActionState(TypedDict):
     chance: float | None  # None: it depends on the context
 
 
-class Contradiction(TypedDict):
+class Disagreement(TypedDict):
     """Where users contradicted the log."""
 
     action: Label
@@ -59,7 +59,7 @@ class State(TypedDict):
     dangling: int
     conflicting: int
     set_aside: int
-    conflicts: list[Contradiction]
+    conflicts: list[Disagreement]
     actions: list[ActionState]
     duplicates: int
 

@@ -153,4 +153,4 @@ class Turn:
         if n:
             body = {"after": fold.closed_through, "through": through, "default": fold.config.default_outcome}
             self._append(ask.experiment, kinds.WINDOW_CLOSED, body)
-        return n
+        return int(n)

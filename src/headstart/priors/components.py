@@ -10,13 +10,13 @@ import numpy as np
 from headstart.arrays import Floats
 
 _WIDTH = 3.5  # standard deviations of a component that are drawn
-_POINTS = 400
+_POINTS = 800
+_HEIGHT = 0.9  # of an action's line: a chance of 1
 
 
 class Axes(Protocol):
     """What is asked of matplotlib's axes."""
 
-    def plot(self, *values: object, **style: object) -> object: ...
     def fill_between(self, *values: object, **style: object) -> object: ...
     def set_yticks(self, ticks: Sequence[float], labels: Sequence[str]) -> object: ...
     def set_xlabel(self, text: str) -> object: ...
@@ -44,25 +44,23 @@ class Components(NamedTuple):
         return "\n".join(lines)
 
     def plot(self, axes: Axes, names: Sequence[object]) -> None:
-        """The density of each action's mean on a line of its own, one colour a component, its area its chance."""
+        """Each action's components on a line of its own: as wide as each is unsure, as high as its chance.
+
+        Not as densities: of those a wide component of a small chance, which is what the doubt is, cannot be seen.
+        """
         is_drawn = (self.chances > 0.0) & (self.errors > 0.0)
         if not is_drawn.any():
             return
         low = float((self.centres - _WIDTH * self.errors)[is_drawn].min())
         high = float((self.centres + _WIDTH * self.errors)[is_drawn].max())
         x = np.linspace(low, high, _POINTS)
-        safe = np.where(is_drawn, self.errors, 1.0)[..., None]
-        curves = np.exp(-0.5 * ((x - self.centres[..., None]) / safe) ** 2) / safe
-        curves *= np.where(is_drawn, self.chances, 0.0)[..., None]  # (K, J, points)
-        curves *= 0.9 / curves.sum(axis=1).max(axis=-1)[:, None, None]  # each action's as high as its line has room
         for j, label in enumerate(self.labels):
-            if is_drawn[:, j].any():
-                for a in range(len(names)):
-                    below = -a + curves[a, :j].sum(axis=0)
-                    first = a == int(np.argmax(is_drawn[:, j]))
-                    axes.fill_between(
-                        x, below, below + curves[a, j], color=f"C{j}", alpha=0.7, label=label if first else None
-                    )
+            shown = np.flatnonzero(is_drawn[:, j])
+            for a in shown:
+                apart = (x - self.centres[a, j]) / self.errors[a, j]
+                top = -a + _HEIGHT * self.chances[a, j] * np.exp(-0.5 * apart**2)
+                said = label if a == shown[0] else None
+                axes.fill_between(x, np.full(x.size, -float(a)), top, color=f"C{j}", alpha=0.6, label=said)
         axes.set_yticks([-float(a) for a in range(len(names))], [str(name) for name in names])
         axes.set_xlabel("mean outcome")
         axes.legend(frameon=False)

@@ -13,24 +13,24 @@ another replaced costs nothing, nor does a log that was withdrawn need to be the
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
-import orjson
-
 from headstart.errors import HeadstartError
+from headstart.parts import OracleAbilities, Saved
 from headstart.serve.config import ExperimentConfig, read_experiment
 from headstart.serve.engine.policies import build_policy
 from headstart.serve.engine.served_policy import ServedPolicy
-from headstart.serve.engine.snapshot import load_policy, save_policy
+from headstart.serve.engine.snapshot import read_snapshot, write_snapshot
 from headstart.serve.engine.sources import Source
 from headstart.serve.engine.tally import EventTally
 from headstart.serve.errors import StoreCorrupt
 from headstart.serve.store import events as kinds
 from headstart.serve.store.events import Body, Event, Learnt
 
-FORMAT = 1  # of snapshots: one of another format is not read, the events are folded instead
+logger = logging.getLogger("headstart.serve")
 
 
 class ReadLearnt(Protocol):
@@ -178,41 +178,36 @@ class Fold:
 
     def save(self) -> bytes | None:
         """A snapshot, or None for a policy that cannot be saved. Equal states give equal bytes."""
-        policy = save_policy(self.policy.policy)
-        if policy is None:
-            return None
-        return orjson.dumps({**self._plain(), "policy": policy.decode()}, option=orjson.OPT_SORT_KEYS)
+        policy = OracleAbilities(self.policy.policy).try_get_state()
+        return None if policy is None else write_snapshot({**self._plain(), "policy": policy})
 
     def fingerprint(self) -> bytes:
         """Everything that a refold must reproduce, bit for bit; without a saved policy, what it answers."""
-        saved = self.save()
-        if saved is not None:
-            return saved
-        told = self.policy.readings()
-        return orjson.dumps({**self._plain(), "readings": told}, option=orjson.OPT_SORT_KEYS)
+        return self.save() or write_snapshot({**self._plain(), "readings": self.policy.readings()})
 
-    def load(self, snapshot: bytes) -> bool:
-        """Take up a snapshot; False, and nothing changed, if it is of another format."""
-        saved = orjson.loads(snapshot)
-        if saved.get("format") != FORMAT:
+    def load(self, snapshot: str | bytes) -> bool:
+        """Take up a snapshot. One that cannot be is dropped, with a word in the log: the events say the same."""
+        try:
+            saved = read_snapshot(snapshot)
+            config = read_experiment(self.name, saved["config"])
+            source = None if saved["log"] is None else self._find_source(config, saved["log"]["hash"])
+            policy = build_policy(config, source and source.log)
+            OracleAbilities(policy.policy).set_state(saved["policy"])
+            tally = EventTally.from_dict(saved["tally"])
+            plain = {name: saved[name] for name in _PLAIN}
+        except Exception as error:  # whatever is wrong with a cache, what it was made from is there
+            logger.warning("a snapshot of experiment %r was dropped, its events are folded: %s", self.name, error)
             return False
-        config = read_experiment(self.name, saved["config"])
-        source = None if saved["log"] is None else self._find_source(config, saved["log"]["hash"])
-        policy = build_policy(config, source and source.log)
-        load_policy(policy.policy, saved["policy"].encode())
         self._configure(config)
-        self._policy = policy
-        self.tally = EventTally.from_dict(saved["tally"])
-        for name in _PLAIN:
-            setattr(self, name, saved[name])
+        self._policy, self.tally = policy, tally
+        vars(self).update(plain)
         return True
 
-    def _plain(self) -> dict[str, Any]:
+    def _plain(self) -> Saved:
         return {
-            "format": FORMAT,
             "config": self.config.as_dict(),
             "tally": self.tally.as_dict(),
-            **{name: getattr(self, name) for name in _PLAIN},
+            **{name: vars(self)[name] for name in _PLAIN},
         }
 
 

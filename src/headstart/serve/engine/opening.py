@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from headstart.errors import LogError, OptionError
-from headstart.serve.config import ExperimentConfig
+from headstart.serve.config import ExperimentConfig, Label
 from headstart.serve.engine.fold import Fold
 from headstart.serve.engine.policies import build_policy
 from headstart.serve.engine.sources import Source, read_source
@@ -32,29 +32,37 @@ def open_store(address: str) -> Store:
     return SQLiteStore(address)
 
 
+_Key = tuple[str, str, tuple[str, ...], tuple[Label, ...]]
+
+
 class Sources:
-    """Logs by their hash: read once."""
+    """Logs by their hash and by what the experiment makes of them, its columns and actions: read once."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, str], Source] = {}
+        self._known: dict[_Key, Source] = {}
 
     def read(self, config: ExperimentConfig) -> Source | None:
         """The configuration's log as it is now."""
         source = read_source(config)
         if source is not None:
-            self._known[config.name, source.hash] = source
+            self._known[_key(config, source.hash)] = source
         return source
 
     def find(self, config: ExperimentConfig, wanted: str) -> Source:
         """The log with this hash."""
-        if (config.name, wanted) not in self._known:
+        key = _key(config, wanted)
+        if key not in self._known:
             source = self.read(config)
             if source is None or source.hash != wanted:
                 raise LogError(
                     f"the log of experiment {config.name!r} is not the one it began with (hash {wanted}): "
                     "restore it, or withdraw it"
                 )
-        return self._known[config.name, wanted]
+        return self._known[key]
+
+
+def _key(config: ExperimentConfig, wanted: str) -> _Key:
+    return config.name, wanted, config.encoding.names, config.actions
 
 
 def declare(store: Store, experiments: Mapping[str, ExperimentConfig], sources: Sources, now: int) -> None:
@@ -96,7 +104,8 @@ def _changes(reader: Reader, config: ExperimentConfig, source: Source | None) ->
                     "was learnt would have been something else. Give the experiment a new name"
                 )
     changes: list[tuple[str, dict[str, Any]]] = []
-    is_new = before is None or before.body != declared
+    # Equal mappings may differ in their order, and that of contexts is the order of the columns.
+    is_new = before is None or before.body != declared or list(before.body["contexts"]) != list(declared["contexts"])
     if is_new:
         changes.append((kinds.CONFIGURATION, declared))
     if source is not None:
@@ -111,7 +120,7 @@ def load_fold(fold: Fold, reader: Reader, query: Any) -> int:
     builds = [reader.last(fold.name, kind) for kind in kinds.BUILDS]
     fold.quiet_until = max((event.sequence for event in builds if event is not None), default=0)
     rows = query(READ_SNAPSHOT, (fold.name, 2**62))
-    if rows:  # one of another format is left alone: the events say the same
+    if rows:
         fold.load(rows[0][0])
     saved = fold.position
     for event in reader.events(saved, fold.name):

@@ -1,94 +1,72 @@
-"""A policy's state as bytes and back, for snapshots: arrays and plain values, nothing that could run.
+"""Snapshots: a fold's state as text and back. A cache of the events, so one that cannot be trusted is dropped.
 
-A state is laid over a policy that was built anew from the same configuration and log, so settings and the log's own
-rows are not kept. What is kept are the arrays of the policy's `kernel_state`, or what its `get_state` gives; a warm
-start whose parts differ is taken part by part. A policy that offers neither is not saved: its state is then folded
-from the events each time.
+    headstart-snapshot FORMAT VERSION CHECKSUM
+    {...}
+
+The first line says how it was written and by which headstart, and sums up the second, which holds arrays and plain
+values, nothing that could run. Mappings keep their order: that of an experiment's contexts is that of its columns.
 """
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
+from hashlib import blake2b
+from io import BytesIO
 from typing import Any
 
 import numpy as np
 import orjson
-from numpy.typing import NDArray
+from numpy.lib import format as npy
 
+from headstart import __version__
 from headstart.errors import OptionError
-from headstart.warmstart.warmstart import WarmStart
+from headstart.parts import Saved
 
-# Room for intermediate results: what stands in it depends on who asked last.
-_SCRATCH = frozenset({"scratch", "context", "seen"})
-
-
-def save_policy(policy: Any) -> bytes | None:
-    """The state, or None for a policy that cannot be saved. Equal states give equal bytes."""
-    tree = _get(policy)
-    return None if tree is None else orjson.dumps(_pack(tree))
+FORMAT = 2
+_MAGIC = "headstart-snapshot"
 
 
-def load_policy(policy: Any, saved: bytes) -> None:
-    """Lay a saved state over a policy built from the same configuration and log."""
-    _set(policy, _unpack(orjson.loads(saved)))
+class UnreadableSnapshot(Exception):
+    """A snapshot that is cut, empty, changed, or of another format or version."""
 
 
-def _get(part: Any) -> Any:
-    state = getattr(part, "kernel_state", None)
-    if state is not None:
-        return {path: array if used is None else array[:used] for path, array, used in _arrays(state)}
-    if callable(getattr(part, "get_state", None)) and callable(getattr(part, "set_state", None)):
-        return part.get_state()
-    if isinstance(part, WarmStart):
-        parts = {name: _get(each) for name, each in _parts(part).items()}
-        if all(tree is not None for tree in parts.values()):
-            return {**parts, "virtual_plays": part._virtual_plays, "is_due": part._is_due}
-    return None
+def write_snapshot(state: Saved) -> bytes:
+    """A state of arrays and plain values as text. Equal states give equal bytes."""
+    body = orjson.dumps(_pack(state))
+    return f"{_heading()} {_checksum(body)}\n".encode() + body
 
 
-def _set(part: Any, tree: Any) -> None:
-    if getattr(part, "kernel_state", None) is not None:
-        online = [len(value) for path, value in tree.items() if path.endswith("online")]
-        if online and hasattr(part, "reserve"):
-            part.reserve(max(online))
-        for path, array, _ in _arrays(part.kernel_state):
-            value = tree[path]
-            if path.endswith("online"):
-                array[: len(value)] = value
-            elif array.shape != value.shape:
-                raise OptionError(f"a saved {path} has shape {value.shape}, the policy's has {array.shape}")
-            else:
-                array[...] = value
-    elif callable(getattr(part, "set_state", None)):
-        part.set_state(tree)
-    else:
-        for name, each in _parts(part).items():
-            _set(each, tree[name])
-        part._virtual_plays[...] = tree["virtual_plays"]
-        part._is_due[...] = tree["is_due"]
+def read_snapshot(snapshot: str | bytes) -> Saved:
+    """The state that `write_snapshot` wrote."""
+    written = snapshot.encode() if isinstance(snapshot, str) else snapshot
+    heading, _, body = written.partition(b"\n")
+    if not is_of_this_version(snapshot):
+        raise UnreadableSnapshot(f"it begins with {heading[:60]!r}, not with {_heading()!r}")
+    if heading.decode(errors="replace") != f"{_heading()} {_checksum(body)}":
+        raise UnreadableSnapshot("its checksum does not match")
+    state: Saved = _unpack(orjson.loads(body))
+    return state
 
 
-def _parts(policy: WarmStart) -> dict[str, Any]:
-    return {"oracle": policy.oracle, "evaluator": policy.evaluator, "contexts": policy._users}
+def is_of_this_version(snapshot: str | bytes) -> bool:
+    """Whether this headstart would have written it so; what another one wrote is neither right nor wrong."""
+    written = snapshot.encode() if isinstance(snapshot, str) else snapshot
+    return written.startswith(_heading().encode() + b" ")
 
 
-def _arrays(state: Any, prefix: str = "") -> Iterator[tuple[str, NDArray[Any], int | None]]:
-    """The arrays that a kernel may write, in a NamedTuple of arrays and NamedTuples; how much of each is used."""
-    for name, value in state._asdict().items():
-        if isinstance(value, np.ndarray):
-            if value.flags.writeable and name not in _SCRATCH and not name.startswith("scratch_"):
-                # Contexts of online users stand in an array with room to spare.
-                yield prefix + name, value, int(state.n_online[0]) if name == "online" else None
-        elif hasattr(value, "_asdict"):
-            yield from _arrays(value, f"{prefix}{name}.")
+def _heading() -> str:
+    return f"{_MAGIC} {FORMAT} {__version__}"
 
 
-def _pack(value: Any) -> Any:
+def _checksum(body: bytes) -> str:
+    return blake2b(body, digest_size=16).hexdigest()
+
+
+def _pack(value: object) -> Any:
     if isinstance(value, np.ndarray | np.generic):
-        array = np.asarray(value)
-        data = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
-        return {"array": data, "kind": array.dtype.str, "shape": list(array.shape)}
+        written = BytesIO()  # numpy's own format: it knows every dtype, of structured arrays too
+        npy.write_array(written, np.asarray(value, order="C"), allow_pickle=False)
+        return {"array": base64.b64encode(written.getvalue()).decode()}
     if isinstance(value, dict):
         return {"table": {str(key): _pack(each) for key, each in value.items()}}
     if isinstance(value, list | tuple):
@@ -104,8 +82,7 @@ def _unpack(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     if "array" in value:
-        raw = np.frombuffer(base64.b64decode(value["array"]), dtype=np.dtype(value["kind"]))
-        return raw.reshape(value["shape"]).copy()
+        return npy.read_array(BytesIO(base64.b64decode(value["array"])), allow_pickle=False)
     if "table" in value:
         return {key: _unpack(each) for key, each in value["table"].items()}
     if "list" in value:

@@ -18,6 +18,7 @@ from headstart.serve.engine.decision import Decider
 from headstart.serve.engine.draw import draw_action, draw_by_id
 from headstart.serve.engine.fold import Fold
 from headstart.serve.engine.opening import Sources
+from headstart.serve.engine.snapshot import is_of_this_version
 from headstart.serve.store import events as kinds
 from headstart.serve.store.events import Event
 from headstart.serve.store.store import READ_NAMES, READ_SNAPSHOTS, Reader, Store
@@ -170,7 +171,7 @@ class _Walk:
 
     def _check_snapshot(self, sequence: int) -> None:
         saved = self._snapshots.pop(sequence)
-        if self._is_known:
+        if self._is_known and is_of_this_version(saved):
             self._verification.snapshots += 1
             present = self._fold.save()
             if present is None or present.decode() != saved:

@@ -200,7 +200,8 @@ class Revocable(Wrapper):
         if self._online is not None:
             self._online.update(self.policy.seen(context), action, outcome)
         else:
-            self._users.append((None if context is None else np.array(context, dtype=np.float64), action, outcome))
+            user = None if context is None else np.array(context, dtype=np.float64)
+            self._users.append((user, int(action), float(outcome)))
 
     @property
     def withdraw(self) -> Callable[[int], None]:

@@ -149,19 +149,24 @@ def live_headstart(contexts: Any, truth: Any) -> Go:
 
 
 @numba.njit(fastmath={"reassoc", "contract", "nsz"}, error_model="numpy", nogil=True)
+def _bound(inverse: Any, theta: Any, context: Any) -> float:
+    """theta'x + sqrt(x'Vx), V symmetric."""
+    mean, square = 0.0, 0.0
+    for i in range(context.size):
+        row = inverse[i]
+        total = 0.0
+        for j in range(i):
+            total += row[j] * context[j]
+        square += (2.0 * total + row[i] * context[i]) * context[i]
+        mean += theta[i] * context[i]
+    return mean + math.sqrt(square)
+
+
+@numba.njit(fastmath={"reassoc", "contract", "nsz"}, error_model="numpy", nogil=True)
 def _decide(inverses: Any, theta: Any, context: Any) -> int:
     best, best_index = -1, -np.inf
-    d = context.size
     for a in range(theta.shape[0]):
-        mean, square = 0.0, 0.0
-        for i in range(d):
-            row = inverses[a, i]
-            total = 0.0
-            for j in range(i):
-                total += row[j] * context[j]
-            square += (2.0 * total + row[i] * context[i]) * context[i]
-            mean += theta[a, i] * context[i]
-        index = mean + math.sqrt(square)
+        index = _bound(inverses[a], theta[a], context)
         if index > best_index:
             best, best_index = a, index
     return best
@@ -294,20 +299,10 @@ def _numba_rounds(table: Any, outcomes: Any, n: int) -> float:
 
 @numba.njit(fastmath={"reassoc", "contract", "nsz"}, error_model="numpy", nogil=True)
 def _numba_scores(theta: Any, inverses: Any, contexts: Any) -> Any:
-    n, d = contexts.shape
-    out = np.empty((n, theta.shape[0]))
-    for r in range(n):
-        x = contexts[r]
+    out = np.empty((contexts.shape[0], theta.shape[0]))
+    for r in range(contexts.shape[0]):
         for a in range(theta.shape[0]):
-            mean, square = 0.0, 0.0
-            for i in range(d):
-                row = inverses[a, i]
-                total = 0.0
-                for j in range(i):
-                    total += row[j] * x[j]
-                square += (2.0 * total + row[i] * x[i]) * x[i]
-                mean += theta[a, i] * x[i]
-            out[r, a] = mean + math.sqrt(square)
+            out[r, a] = _bound(inverses[a], theta[a], contexts[r])
     return out
 
 

@@ -127,7 +127,7 @@ class Campaign:
         examples = self._size(2_000, least=25)
         started = time.perf_counter()
         subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "tests/serve/test_machine.py"],
+            [sys.executable, "-m", "pytest", "-q", "tests/serve/engine/test_machine.py"],
             env={**os.environ, "HEADSTART_EXAMPLES": str(examples)},
             check=True,
             stdout=subprocess.DEVNULL,

@@ -14,7 +14,9 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from headstart.serve import Engine, load_config
@@ -43,12 +45,15 @@ class Tally:
     faults: list[str] = field(default_factory=list)
 
 
-def run_kills(address: str, runs: int, seed: int, longest: float = 0.5) -> Tally:
-    """Kill `runs` processes on one store, which is looked at after each."""
+Kill = Callable[[int, float, dict[tuple[str, str, str], Any]], None]  # (run, seconds to live, acknowledged)
+
+
+def run_kills(address: str, runs: int, seed: int, longest: float = 0.5, kill: Kill | None = None) -> Tally:
+    """Kill `runs` processes on one store, which is looked at after each; by default engines without HTTP."""
     rng, tally = random.Random(seed), Tally()
     acknowledged: dict[tuple[str, str, str], Any] = {}
     for run in range(runs):
-        _kill_one(address, run, rng.uniform(0.01, longest), acknowledged)
+        (kill or partial(_kill_one, address))(run, rng.uniform(0.01, longest), acknowledged)
         tally.runs += 1
         tally.faults += look(address, acknowledged, tally)
     tally.acknowledged = len(acknowledged)

@@ -11,10 +11,11 @@ import subprocess
 import sys
 import threading
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.serve.killing import N_THREADS, Tally, look
+from tests.serve.killing import N_THREADS, Tally, run_kills
 
 CONFIG = """
 store = "{address}"
@@ -37,13 +38,7 @@ def run_http_kills(folder: Path, address: str, runs: int, seed: int, longest: fl
     """Kill `runs` servers on one store, which is looked at after each."""
     config = folder / "kill.toml"
     config.write_text(CONFIG.format(address=address))
-    rng, tally, acknowledged = random.Random(seed), Tally(), {}
-    for run in range(runs):
-        _kill_one(config, run, rng.uniform(0.01, longest), acknowledged)
-        tally.runs += 1
-        tally.faults += look(address, acknowledged, tally)
-    tally.acknowledged = len(acknowledged)
-    return tally
+    return run_kills(address, runs, seed, longest, partial(_kill_one, config))
 
 
 def _kill_one(config: Path, run: int, seconds: float, acknowledged: dict[tuple[str, str, str], Any]) -> None:

@@ -132,16 +132,13 @@ def live(
     abilities = OracleAbilities(policy)
     abilities.reserve(ends.size)
     assert log.propensities is not None
-    arguments = (
-        *(log.contexts, log.actions, log.outcomes, log.propensities, model, order, uniforms, acceptance.chance),
-        *(ends, terms, done),
-    )
+    arguments = (model, order, uniforms, acceptance.chance, ends, terms, done)
     state = abilities.kernel_state
     if state is None:
-        _run_plain(policy, *arguments)
+        _run_plain(policy, log, *arguments)
     else:
         scratch = (np.empty(log.n_features), np.ones(log.n_actions, dtype=np.bool_))
-        whole = (state, *scratch, *arguments)
+        whole = (state, *scratch, log.contexts, log.actions, log.outcomes, log.propensities, *arguments)
         kernels.compiled(_run, *kernels.states_in(whole), allocates=False)(*whole)
     if done[0] == 0:
         raise LogError(f"{policy!r} agreed with none of {order.size} events")
@@ -184,10 +181,7 @@ def _run(
 
 def _run_plain(
     policy: Oracle,
-    contexts: Floats,
-    actions: Integers,
-    logged: Floats,
-    propensities: Floats,
+    log: Log,
     predicted: Floats,
     order: Integers,
     uniforms: Floats,
@@ -197,10 +191,12 @@ def _run_plain(
     done: Integers,
 ) -> None:
     """The same, one Python call at a time, for parts without kernels."""
+    assert log.propensities is not None
+    propensities = log.propensities
     for i, event in enumerate(order):
         if done[0] == ends.size:
             return
-        context, action, outcome = contexts[event], int(actions[event]), float(logged[event])
+        context, action, outcome = log.contexts[event], int(log.actions[event]), float(log.outcomes[event])
         chosen = policy.play(context)
         if terms.size:
             terms[i] = predicted[event, chosen]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias, TypedDict
+from collections.abc import Callable, Sequence
+from typing import TypeAlias, TypedDict, TypeVar
 
 from headstart.errors import HeadstartError
 from headstart.serve.config import Label
+from headstart.serve.engine.asks import Ask
 from headstart.serve.store.events import Decision, Receipt
 
 Answer: TypeAlias = Decision | Receipt | int | HeadstartError  # a number is a steering's; an error is the caller's
+
+Kind = TypeVar("Kind", Decision, Receipt, int)
 
 
 class DecisionAnswer(TypedDict):
@@ -42,3 +46,38 @@ def as_decision_answer(decision: Decision) -> DecisionAnswer:
 def as_receipt_answer(receipt: Receipt) -> ReceiptAnswer:
     """A receipt for the caller."""
     return {"event_id": receipt.event_id, "status": receipt.status}
+
+
+def attempt(make: Callable[[], Ask]) -> Ask | HeadstartError:
+    """An ask, or why it is none."""
+    try:
+        return make()
+    except HeadstartError as error:
+        return error
+
+
+def asked(asks: Sequence[Ask | HeadstartError]) -> list[Ask]:
+    """Those that are asks."""
+    return [ask for ask in asks if not isinstance(ask, HeadstartError)]
+
+
+def merge_answers(
+    kind: type[Kind], asks: Sequence[Ask | HeadstartError], answers: Sequence[Answer]
+) -> list[Kind | HeadstartError]:
+    """The answers, with the errors of what was never asked in their places."""
+    rest = iter(answers)
+    return [ask if isinstance(ask, HeadstartError) else _checked(kind, next(rest)) for ask in asks]
+
+
+def only_answer(kind: type[Kind], answers: Sequence[Answer]) -> Kind:
+    """The answer to the only ask, raised if it is an error."""
+    answer = _checked(kind, answers[0])
+    if isinstance(answer, HeadstartError):
+        raise answer
+    return answer
+
+
+def _checked(kind: type[Kind], answer: Answer) -> Kind | HeadstartError:
+    """Each kind of ask has its kind of answer."""
+    assert isinstance(answer, kind | HeadstartError)
+    return answer

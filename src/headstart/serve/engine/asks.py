@@ -16,12 +16,17 @@ from headstart.serve.store.events import Body, Context
 MAX_EVENT_ID = 200
 
 
-class User(TypedDict, total=False):
+class Choice(TypedDict, total=False):
+    """What of it to choose from (None: everything), and under which id (None: the service makes one)."""
+
+    available: Sequence[object] | None
+    event_id: str | None
+
+
+class User(Choice, total=False):
     """Whom to decide for."""
 
     context: Mapping[str, object] | None
-    available: Sequence[object] | None
-    event_id: str | None
 
 
 class DecideAsk(NamedTuple):
@@ -59,15 +64,10 @@ class CloseAsk(NamedTuple):
 Ask = DecideAsk | OutcomeAsk | SteerAsk | CloseAsk
 
 
-def as_decide(
-    config: ExperimentConfig,
-    context: Mapping[str, object] | None,
-    available: Sequence[object] | None,
-    event_id: str | None,
-    milliseconds: int,
-) -> DecideAsk:
+def as_decide(config: ExperimentConfig, user: User, milliseconds: int) -> DecideAsk:
     """A checked request for a decision."""
-    seen = check_user(config, context or {})
+    available, event_id = user.get("available"), user.get("event_id")
+    seen = check_user(config, user.get("context") or {})
     offered = None if available is None else check_offered(config, available)
     if event_id is None:  # in the order of time, so that the index grows at its end
         return DecideAsk(config.name, f"{milliseconds:012x}{secrets.token_hex(10)}", True, seen, offered)

@@ -10,12 +10,12 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Self, TypedDict, TypeVar
+from typing import Self, TypedDict, Unpack
 
 from headstart.errors import HeadstartError, OptionError
 from headstart.serve.config import ServiceConfig
-from headstart.serve.engine.answers import Answer
-from headstart.serve.engine.asks import Ask, CloseAsk, DecideAsk, SteerAsk, User, as_decide, as_outcome
+from headstart.serve.engine.answers import Answer, Kind, asked, attempt, merge_answers, only_answer
+from headstart.serve.engine.asks import Ask, Choice, CloseAsk, DecideAsk, SteerAsk, User, as_decide, as_outcome
 from headstart.serve.engine.export import DecisionRow, export_rows
 from headstart.serve.engine.fold import Fold
 from headstart.serve.engine.history import Seen, read_history
@@ -27,8 +27,6 @@ from headstart.serve.errors import StoreUnavailable, UnknownExperiment
 from headstart.serve.store import events as kinds
 from headstart.serve.store.events import Body, Decision, Event, Receipt
 from headstart.serve.store.store import PAGE, Store
-
-Kind = TypeVar("Kind", Decision, Receipt, int)
 
 
 class Health(TypedDict):
@@ -80,21 +78,18 @@ class Engine:
         event_id: str | None = None,
     ) -> Decision:
         """Decide for one user; durable when it returns. The same event id gets the same decision."""
-        return self._ask(Decision, self._as_decide(experiment, context, available, event_id))
+        user: User = {"context": context, "available": available, "event_id": event_id}
+        return self._ask(Decision, self._as_decide(experiment, user))
 
     def outcome(self, experiment: str, event_id: str, outcome: float) -> Receipt:
         """Record what came of a decision; durable when it returns. Repeating it is safe."""
         return self._ask(Receipt, as_outcome(self._fold(experiment), event_id, outcome))
 
     async def decide_async(
-        self,
-        experiment: str,
-        context: Mapping[str, object] | None = None,
-        available: Sequence[object] | None = None,
-        event_id: str | None = None,
+        self, experiment: str, context: Mapping[str, object] | None = None, **others: Unpack[Choice]
     ) -> Decision:
-        """`decide` for an event loop."""
-        return await self._ask_async(Decision, self._as_decide(experiment, context, available, event_id))
+        """`decide` for an event loop; `available` and `event_id` by name."""
+        return await self._ask_async(Decision, self._as_decide(experiment, {"context": context, **others}))
 
     async def outcome_async(self, experiment: str, event_id: str, outcome: float) -> Receipt:
         """`outcome` for an event loop."""
@@ -229,23 +224,16 @@ class Engine:
             raise StoreUnavailable(f"experiment {experiment!r} cannot be folded: {self._ledger.broken[experiment]}")
         return fold
 
-    def _as_decide(
-        self,
-        experiment: str,
-        context: Mapping[str, object] | None = None,
-        available: Sequence[object] | None = None,
-        event_id: str | None = None,
-    ) -> DecideAsk:
-        config = self._fold(experiment).config
-        return as_decide(config, context, available, event_id, self._ledger.now() // 1000)
+    def _as_decide(self, experiment: str, user: User) -> DecideAsk:
+        return as_decide(self._fold(experiment).config, user, self._ledger.now() // 1000)
 
     def _as_decides(self, experiment: str, users: Sequence[User]) -> list[Ask | HeadstartError]:
         self._fold(experiment)
-        return [_attempt(partial(self._as_decide, experiment, **user)) for user in users]
+        return [attempt(partial(self._as_decide, experiment, user)) for user in users]
 
     def _as_outcomes(self, experiment: str, outcomes: Sequence[tuple[str, float]]) -> list[Ask | HeadstartError]:
         fold = self._fold(experiment)
-        return [_attempt(partial(as_outcome, fold, *pair)) for pair in outcomes]
+        return [attempt(partial(as_outcome, fold, *pair)) for pair in outcomes]
 
     def _submit(self, asks: Sequence[Ask]) -> Ticket:
         return self._writer.submit(Ticket(asks))
@@ -256,51 +244,19 @@ class Engine:
         return ticket.future
 
     def _ask(self, kind: type[Kind], ask: Ask) -> Kind:
-        return _only(kind, self._submit([ask]).wait())
+        return only_answer(kind, self._submit([ask]).wait())
 
     async def _ask_async(self, kind: type[Kind], ask: Ask) -> Kind:
-        return _only(kind, await self._submit_async([ask]))
+        return only_answer(kind, await self._submit_async([ask]))
 
     def _ask_many(self, kind: type[Kind], asks: Sequence[Ask | HeadstartError]) -> list[Kind | HeadstartError]:
-        return _merge(kind, asks, self._submit(_good(asks)).wait())
+        return merge_answers(kind, asks, self._submit(asked(asks)).wait())
 
     async def _ask_many_async(
         self, kind: type[Kind], asks: Sequence[Ask | HeadstartError]
     ) -> list[Kind | HeadstartError]:
-        return _merge(kind, asks, await self._submit_async(_good(asks)))
+        return merge_answers(kind, asks, await self._submit_async(asked(asks)))
 
     def _steer(self, experiment: str, kind: str, body: Body) -> int:
         self._fold(experiment)
         return self._ask(int, SteerAsk(experiment, kind, body))
-
-
-def _attempt(make: Callable[[], Ask]) -> Ask | HeadstartError:
-    try:
-        return make()
-    except HeadstartError as error:
-        return error
-
-
-def _good(asks: Sequence[Ask | HeadstartError]) -> list[Ask]:
-    return [ask for ask in asks if not isinstance(ask, HeadstartError)]
-
-
-def _merge(
-    kind: type[Kind], asks: Sequence[Ask | HeadstartError], answers: Sequence[Answer]
-) -> list[Kind | HeadstartError]:
-    """The answers, with the errors of what was never asked in their places."""
-    rest = iter(answers)
-    return [ask if isinstance(ask, HeadstartError) else _checked(kind, next(rest)) for ask in asks]
-
-
-def _only(kind: type[Kind], answers: Sequence[Answer]) -> Kind:
-    answer = _checked(kind, answers[0])
-    if isinstance(answer, HeadstartError):
-        raise answer
-    return answer
-
-
-def _checked(kind: type[Kind], answer: Answer) -> Kind | HeadstartError:
-    """Each kind of ask has its kind of answer."""
-    assert isinstance(answer, kind | HeadstartError)
-    return answer

@@ -1,4 +1,4 @@
-"""The experiments agree with the independent program's figures (shared/paper/notes.md).
+"""The experiments agree with the figures that an independent program gave, which stand below.
 
 Each comparison is of two means with standard errors; the limit is 4 combined standard errors, so that
 a comparison of right programs fails once in 16,000 seeds. The seed is fixed.

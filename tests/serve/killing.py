@@ -21,7 +21,7 @@ from typing import Any
 
 from headstart.serve import Engine, load_config
 from headstart.serve.engine.opening import open_store
-from headstart.serve.engine.verify import verify_store
+from headstart.serve.engine.verification import verify_store
 
 N_THREADS = 8
 READY = b"ready\n"

@@ -12,7 +12,7 @@ from typing import Any
 
 from headstart.serve import Engine, load_config
 from headstart.serve.engine.opening import open_store
-from headstart.serve.engine.verify import verify_store
+from headstart.serve.engine.verification import verify_store
 
 
 def make_tables(address: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headstart.serve import Engine, StoreUnavailable
-from headstart.serve.engine.verify import verify_store
+from headstart.serve.engine.verification import verify_store
 from headstart.serve.store.store import Store
 
 Acknowledged = dict[str, Any]

@@ -41,7 +41,7 @@ def verify(place: Place) -> None:
     """
     opened = _open(place)
     try:
-        from headstart.serve.engine.verify import verify_store
+        from headstart.serve.engine.verification import verify_store
 
         verdict = verify_store(opened)
     finally:

@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from headstart.serve import ConflictError, Engine
 from headstart.serve.engine.opening import open_store
-from headstart.serve.engine.verify import verify_store
+from headstart.serve.engine.verification import verify_store
 from tests.serve.experiments import Clock, make_config
 
 WINDOW = 10.0

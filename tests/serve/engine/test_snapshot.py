@@ -16,7 +16,7 @@ from headstart.serve import Engine
 from headstart.serve.engine import snapshot as snapshots
 from headstart.serve.engine.opening import open_store
 from headstart.serve.engine.snapshot import UnreadableSnapshot, read_snapshot, write_snapshot
-from headstart.serve.engine.verify import verify_store
+from headstart.serve.engine.verification import verify_store
 from headstart.serve.store.store import READ_SNAPSHOT
 from tests import catalogue
 from tests.serve.experiments import Clock, make_config

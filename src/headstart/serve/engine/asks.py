@@ -16,14 +16,14 @@ from headstart.serve.store.events import Body, Context
 MAX_EVENT_ID = 200
 
 
-class Choice(TypedDict, total=False):
+class DecisionTerms(TypedDict, total=False):
     """What of it to choose from (None: everything), and under which id (None: the service makes one)."""
 
     available: Sequence[object] | None
     event_id: str | None
 
 
-class User(Choice, total=False):
+class User(DecisionTerms, total=False):
     """Whom to decide for."""
 
     context: Mapping[str, object] | None

@@ -15,7 +15,7 @@ from typing import Self, TypedDict, Unpack
 from headstart.errors import HeadstartError, OptionError
 from headstart.serve.config import ServiceConfig
 from headstart.serve.engine.answers import Answer, Kind, asked, attempt, merge_answers, only_answer
-from headstart.serve.engine.asks import Ask, Choice, CloseAsk, DecideAsk, SteerAsk, User, as_decide, as_outcome
+from headstart.serve.engine.asks import Ask, CloseAsk, DecideAsk, DecisionTerms, SteerAsk, User, as_decide, as_outcome
 from headstart.serve.engine.export import DecisionRow, export_rows
 from headstart.serve.engine.fold import Fold
 from headstart.serve.engine.history import Seen, read_history
@@ -86,7 +86,7 @@ class Engine:
         return self._ask(Receipt, as_outcome(self._fold(experiment), event_id, outcome))
 
     async def decide_async(
-        self, experiment: str, context: Mapping[str, object] | None = None, **others: Unpack[Choice]
+        self, experiment: str, context: Mapping[str, object] | None = None, **others: Unpack[DecisionTerms]
     ) -> Decision:
         """`decide` for an event loop; `available` and `event_id` by name."""
         return await self._ask_async(Decision, self._as_decide(experiment, {"context": context, **others}))

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from headstart.cli import app
 from headstart.serve import Engine
 from headstart.serve.engine.opening import Sources, open_store
-from headstart.serve.engine.verify import verify_store
+from headstart.serve.engine.verification import verify_store
 from tests.serve.experiments import CONTEXTS, Clock, make_config, make_log
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 
-from headstart.estimates.ridge import Regressions, fit, predict, predict_left_out, sum_rows
+from headstart.estimates.ridge import Regressions, fit, predict_actions, predict_left_out, sum_rows
 
 
 def penalised(contexts, outcomes, actions, k: int, penalties) -> np.ndarray:
@@ -62,8 +62,8 @@ def test_an_action_without_rows_has_the_common_slopes_through_everybody(rows):
     contexts, actions, outcomes = rows
     fitted = fit(sum_rows(contexts, outcomes, actions, 4))
     assert isinstance(fitted, Regressions)
-    assert np.isfinite(predict(fitted, contexts)).all()
-    np.testing.assert_allclose(predict(fitted, contexts.mean(axis=0)[None])[0, 3], outcomes.mean(), rtol=1e-9)
+    assert np.isfinite(predict_actions(fitted, contexts)).all()
+    np.testing.assert_allclose(predict_actions(fitted, contexts.mean(axis=0)[None])[0, 3], outcomes.mean(), rtol=1e-9)
 
 
 def test_slopes_that_differ_are_kept_apart_and_equal_ones_pooled():

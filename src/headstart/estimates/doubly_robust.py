@@ -15,7 +15,7 @@ import numpy as np
 from headstart.arrays import Floats, Integers
 from headstart.estimates.population import balancing_weights, standardise
 from headstart.estimates.regression import Regressor, predict_others
-from headstart.estimates.ridge import fit, predict, predict_for, predict_left_out, sum_rows
+from headstart.estimates.ridge import fit, predict_actions, predict_for, predict_left_out, sum_rows
 from headstart.estimates.standard_errors import CorrectedMeans, calibrate, correct_means, cut
 from headstart.estimates.summary import Summary
 from headstart.logs.any_log import AnyLog
@@ -87,7 +87,9 @@ def robust_table_means(table: AnyLog, sample: Log) -> CorrectedMeans:
     centre = contexts.x.sum(axis=0) / n
     known, everyone, theirs = standardise(sample.contexts, centre[None], np.nan_to_num(weighted))
     fitted = fit(sum_rows(known, sample.outcomes, sample.actions, k))
-    means = predict(fitted, everyone)[0] + levels - predict(fitted, theirs)[np.arange(k), np.arange(k)]
+    means = (
+        predict_actions(fitted, everyone)[0] + levels - predict_actions(fitted, theirs)[np.arange(k), np.arange(k)]
+    )
     assert sample.propensities is not None
     weights = 1.0 / sample.propensities
     shares = weights / np.bincount(sample.actions, weights, k)[sample.actions]

@@ -7,8 +7,7 @@ function; oracles and evaluators with one run through the plain loop.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -132,7 +131,7 @@ class FeatureFunction:
         self.weights: Floats = np.ones(self.columns.shape)
         self.groups: Integers = np.zeros(self.n_actions, dtype=np.int64)
 
-    def expand(self, context: Any, actions: Any) -> Floats:
+    def expand(self, context: ArrayLike | None, actions: Iterable[int]) -> Floats:
         """phi of these actions side by side, zero for the others, (K m,)."""
         seen = check_context(context, self.n_features)
         out = np.zeros((self.n_actions, self.length))

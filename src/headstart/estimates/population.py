@@ -73,7 +73,7 @@ def _as_matrix(population: object, log: Log) -> Floats:
     return matrix.reshape(-1, 1) if matrix.ndim == 1 and log.n_features == 1 else matrix
 
 
-def check_columns(given: Collection[str], encoding: Encoding) -> None:
+def check_has_columns(given: Collection[str], encoding: Encoding) -> None:
     """An error that names the first of the log's columns which is missing."""
     missing = [name for name in encoding.columns if name not in given]
     if missing:
@@ -82,7 +82,7 @@ def check_columns(given: Collection[str], encoding: Encoding) -> None:
 
 def _encode_named(population: Mapping[str, ArrayLike], log: Log) -> Floats:
     encoding = log.encoding
-    check_columns(population.keys(), encoding)
+    check_has_columns(population.keys(), encoding)
     parts: list[Floats] = []
     for column in encoding.columns:
         values = np.asarray(population[column])

@@ -9,7 +9,7 @@ import numpy as np
 from headstart.arrays import Bools, Floats
 from headstart.estimates.cross_fit import cross_fit, deal_folds
 from headstart.estimates.population import standardise
-from headstart.estimates.ridge import fit, predict, predict_for, sum_rows
+from headstart.estimates.ridge import fit, predict_actions, predict_for, sum_rows
 from headstart.logs.log import Log
 from headstart.randomness import RNG
 
@@ -31,7 +31,7 @@ def predict_from(log: Log, contexts: Floats, estimator: Regressor | None = None)
     """
     if estimator is None:
         own, users = standardise(log.contexts, contexts)
-        return predict(fit(sum_rows(own, log.outcomes, log.actions, log.n_actions)), users)
+        return predict_actions(fit(sum_rows(own, log.outcomes, log.actions, log.n_actions)), users)
     from sklearn.base import clone
 
     predicted = np.empty((len(contexts), log.n_actions))

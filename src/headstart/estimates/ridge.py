@@ -135,7 +135,7 @@ def fit(sums: Floats, penalties: tuple[float, Floats] | None = None) -> Regressi
     return Regressions(slopes, intercepts, n, centres, own, pooled.shrinks, pooled.common)
 
 
-def predict(fitted: Regressions, contexts: Floats) -> Floats:
+def predict_actions(fitted: Regressions, contexts: Floats) -> Floats:
     """Every action's prediction for every row, (m, K)."""
     predicted: Floats = contexts @ fitted.slopes.T + fitted.intercepts
     return predicted
@@ -147,7 +147,7 @@ def predict_left_out(fitted: Regressions, contexts: Floats, actions: Integers, o
     Leaving row i out moves its own prediction by -h e / (1 - h), e its residual, h its leverage, and the slopes of
     the other actions through the common ones. An action's only row is predicted by the others' mean.
     """
-    predicted = predict(fitted, contexts)
+    predicted = predict_actions(fitted, contexts)
     alone = np.flatnonzero(fitted.counts[actions] == 1.0)
     others = np.delete(np.arange(len(outcomes)), alone)
     rows, taken = contexts[others], actions[others]
@@ -177,7 +177,9 @@ def predict_for(
 ) -> tuple[Floats, Floats | None]:
     """Predictions for the rows, each by all others, (n, K), and for users, (m, K); contexts are standardised."""
     fitted = fit(sum_rows(contexts, outcomes, actions, n_actions))
-    return predict_left_out(fitted, contexts, actions, outcomes), None if users is None else predict(fitted, users)
+    return predict_left_out(fitted, contexts, actions, outcomes), None if users is None else predict_actions(
+        fitted, users
+    )
 
 
 def _centre(sums: Floats) -> CentredSums:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +23,7 @@ from headstart.estimates.propensity.rows import (
     survey_rows,
     without_targets,
 )
-from headstart.kernels import fill_propensities, implements
+from headstart.kernels import Entry, fill_propensities, implements
 from headstart.kernels.arrays import make_chances
 from headstart.logs.log import Log
 
@@ -161,7 +161,7 @@ class LogisticPropensity:
         self.n_actions: int = log.n_actions
         self._fit = fit_logistic(rows, log.n_actions, penalty, n_jobs=n_jobs)
         self.kernel_state = LogisticState(self._fit.slopes, self._fit.intercepts)
-        self._entry: Any = None  # bound when first asked for
+        self._entry = Entry(_fill)
 
     @property
     def slopes(self) -> Floats:
@@ -184,13 +184,8 @@ class LogisticPropensity:
     def __call__(self, context: ArrayLike) -> Floats:
         """P(action | context) for every action, (K,)."""
         seen, out = check_context(context, self.kernel_state.slopes.shape[1]), np.empty(self.n_actions)
-        if self._entry is None:
-            self._entry = kernels.entry(_fill, self.kernel_state, seen, out)
         self._entry(self.kernel_state, seen, out)
         return out
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_entry": None}
 
 
 def check_vector(vector: ArrayLike, n_actions: int) -> Floats:

@@ -22,7 +22,7 @@ from headstart.errors import OptionError
 from headstart.estimates.cross_fit import deal_folds
 from headstart.estimates.doubly_robust import robust_terms
 from headstart.estimates.population import standardise
-from headstart.estimates.ridge import fit, predict, predict_for, sum_rows
+from headstart.estimates.ridge import fit, predict_actions, predict_for, sum_rows
 from headstart.estimates.standard_errors import cut
 from headstart.forest import HonestForest
 from headstart.judgement.start.options import ForestChoiceOptions, StartOptions
@@ -105,7 +105,7 @@ def compare_with_forest(
         held, kept = np.flatnonzero(parts == part), np.flatnonzero(parts != part)
         shown = np.bincount(actions[kept], minlength=k) > 0
         sums = sum_rows(expanded[kept, 1:], outcomes[kept], actions[kept], k)
-        line = np.where(shown, predict(fit(sums), expanded[held, 1:]), -np.inf)
+        line = np.where(shown, predict_actions(fit(sums), expanded[held, 1:]), -np.inf)
         forest = HonestForest(options.trees, seed=int(rng.integers(2**32)))
         forest.fit(standard[kept], actions[kept], outcomes[kept], k)
         leaves = np.nan_to_num(forest.predict(standard[held]), nan=-np.inf)

@@ -9,7 +9,7 @@ import numpy as np
 
 from headstart.arrays import Floats
 from headstart.errors import ContextError
-from headstart.estimates.population import as_population, check_columns, population_weights
+from headstart.estimates.population import as_population, check_has_columns, population_weights
 from headstart.estimates.propensity import estimate_propensities
 from headstart.estimates.weighted import kish_size, weigh_rows
 from headstart.logs.frames import named_columns
@@ -104,7 +104,7 @@ def _as_users(population: object, log: Log) -> tuple[Floats, int, float]:
         matrix = as_population(population, log)
         return matrix, len(matrix), 0.0
     given = {name: np.asarray(column) for name, column in named}
-    check_columns(given.keys(), log.encoding)
+    check_has_columns(given.keys(), log.encoding)
     columns = {name: given[name] for name in log.encoding.columns}
     n = max((column.size for column in columns.values()), default=0)
     is_known = np.ones(n, np.bool_)

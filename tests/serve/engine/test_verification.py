@@ -96,7 +96,7 @@ FAULTS = {
     "a time that goes back": ("UPDATE events SET time = 5 WHERE sequence = 9", "has a time before"),
     "a lost decision": ("DELETE FROM events WHERE sequence = 2", "has no decision"),
     "a changed snapshot": (
-        """UPDATE snapshots SET body = replace(body, '"began":0', '"began":1')""",
+        """UPDATE snapshots SET body = replace(body, '"began":{"whole":"0"}', '"began":{"whole":"1"}')""",
         "is not the fold",
     ),
     "an unknown kind": ("UPDATE events SET kind = 'magic' WHERE kind = 'frozen'", "unknown kind"),

@@ -8,7 +8,6 @@ import numpy as np
 
 from headstart.arrays import Floats
 from headstart.kernels.compile import kernel
-from headstart.kernels.tally import new_tally
 
 _ROUNDING = 1e-26  # of the squared mean: a variance below it is rounding
 
@@ -34,7 +33,7 @@ class Measured(Protocol):
 
 def new_moments(n_actions: int) -> Moments:
     """Of actions never played."""
-    return Moments(*new_tally(n_actions), np.zeros(n_actions))
+    return Moments(*(np.zeros(n_actions) for _ in Moments._fields))
 
 
 @kernel

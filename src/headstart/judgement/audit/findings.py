@@ -58,6 +58,7 @@ class Material:
 
     @cached_property
     def names(self) -> tuple[object, ...]:
+        """The actions'."""
         return tuple(self.log.action_names)
 
     @cached_property

@@ -95,14 +95,18 @@ def start(
             reasons.append("none of the columns to decide on varies")
     if choice is None:
         prior = LoggedPrior.of_summary(summary, believed.weights, options.prior, rows.action_names)
-        oracle = KnowledgeGradient.from_prior(prior, horizon=users, options=options.exploring, rng=generator)
-        why = (
-            "decisions are context-free: the best by the log and the users so far, or what is worth learning about "
-            f"while {users:,} users are to come"
-        )
-        choice = Choice(oracle, None, prior, why)
+        choice = _choose_for_all(prior, users, options, generator)
     reasons += [choice.reason, *_name_unknown(rows, summary)]
     return Started(choice, Origin(log, population, users), summary, believed, tuple(reasons))
+
+
+def _choose_for_all(prior: LoggedPrior, users: int, options: StartOptions, rng: np.random.Generator) -> Choice:
+    oracle = KnowledgeGradient.from_prior(prior, horizon=users, options=options.exploring, rng=rng)
+    why = (
+        "decisions are context-free: the best by the log and the users so far, or what is worth learning about "
+        f"while {users:,} users are to come"
+    )
+    return Choice(oracle, None, prior, why)
 
 
 def _check_horizon(horizon: object) -> int:

@@ -117,6 +117,15 @@ def test_an_edited_constant_of_headstart_is_another_digest(monkeypatch: pytest.M
     assert digest_composition(_probabilities, [state]) == before
 
 
+def test_another_way_of_compiling_a_verb_is_another_digest(monkeypatch: pytest.MonkeyPatch):
+    from headstart.kernels import dispatch
+
+    state = type(hs.UCB(2).kernel_state)
+    before = digest_composition(_play, [state])
+    monkeypatch.setitem(dispatch._OPTIONS, play, {"forceinline": True})
+    assert digest_composition(_play, [state]) != before
+
+
 def test_each_state_has_its_own_digest():
     states = [type(oracle.kernel_state) for oracle in (hs.UCB(2), hs.ABTest(2, rng=1), hs.UCBNormal(2))]
     digests = {digest_composition(_play, chosen) for chosen in ([], states[:1], states[1:2], states[2:], states)}

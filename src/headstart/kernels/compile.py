@@ -58,7 +58,7 @@ def compiled(
 @cache
 def _compiled(function: Callable[P, T], states: tuple[type, ...], allocates: bool, keeps_gil: bool) -> Callable[P, T]:
     flags = {"_nrt": allocates, "nogil": not keeps_gil}
-    folder = _cache_folder(function, states, str(flags)) if _have_files(function, *states) else None
+    folder = _cache_folder(function, states, str({**flags, **_OPTIONS})) if _have_files(function, *states) else None
     if folder is None:
         unkept: Callable[P, T] = numba.njit(**flags, **_OPTIONS)(function)
         return unkept

@@ -16,7 +16,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from headstart.kernels.dispatch import Function, has_implementation, implementation, is_verb
+from headstart.kernels.dispatch import Function, has_implementation, implementation, is_verb, options_of
 
 # What they do changes with numba's version, which is in the key, or with Python's, which is in numba's own.
 _NOT_OURS = {*sys.stdlib_module_names, "numba", "numpy", "scipy"}
@@ -40,7 +40,7 @@ def digest_composition(function: Function, states: Iterable[type]) -> str:
         seen.add(reached)
         if is_verb(reached):
             chosen = [implementation(reached, state) for state in classes if has_implementation(reached, state)]
-            digest.update(_encode([reached, *chosen]))
+            digest.update(_encode([reached, options_of(reached), *chosen]))
             walk.extend(chosen)
         else:
             text, called = _read(reached)

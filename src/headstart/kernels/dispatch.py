@@ -15,13 +15,15 @@ F = TypeVar("F", bound=Function)
 
 _IMPLEMENTATIONS: dict[Function, dict[type, Function]] = {}
 _DEFAULTS: dict[Function, Function] = {}
+_OPTIONS: dict[Function, dict[str, object]] = {}
 
 
-def verb(*, has_default: bool = False, allocates: bool = False) -> Callable[[F], F]:
+def verb(*, has_default: bool = False, allocates: bool = False, is_inlined: bool = False) -> Callable[[F], F]:
     """Make a verb of a signature with its docstring; with `has_default` its body is what it does to any state.
 
     Without numba's runtime nothing is reference-counted, which in a loop of nanoseconds is most of the time (209 ns
-    became 7); the price is that an implementation cannot allocate, unless the verb `allocates`.
+    became 7); the price is that an implementation cannot allocate, unless the verb `allocates`. A verb that is called
+    for each action `is_inlined`: to hand a state over costs as much as a small model's arithmetic.
     """
 
     def decorate(signature: F) -> F:
@@ -37,7 +39,9 @@ def verb(*, has_default: bool = False, allocates: bool = False) -> Callable[[F],
         if has_default:
             _DEFAULTS[dispatch] = signature
         # Not strict: numba compares annotations as text, and an implementation names its own state's class.
-        overload(dispatch, jit_options={"error_model": "numpy", "_nrt": allocates}, strict=False)(choose)
+        options = {"error_model": "numpy", "_nrt": allocates, "forceinline": is_inlined}
+        _OPTIONS[dispatch] = options
+        overload(dispatch, jit_options=options, strict=False)(choose)
         return cast(F, dispatch)
 
     return decorate
@@ -62,6 +66,11 @@ def is_implemented(verb: Function, state: type) -> bool:
 def is_verb(function: object) -> bool:
     """Whether a function is a verb, so that states say what it does."""
     return function in _IMPLEMENTATIONS
+
+
+def options_of(verb: Function) -> str:
+    """How numba compiles what `verb` does."""
+    return str(_OPTIONS[verb])
 
 
 def has_implementation(verb: Function, state: type) -> bool:

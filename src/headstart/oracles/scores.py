@@ -34,7 +34,7 @@ def level(state: State) -> float:
     return 0.0
 
 
-@verb()
+@verb(is_inlined=True)
 def score(state: State, context: Floats, action: int, level: Level) -> float:
     """The score of an available action; infinite for one that comes first."""
     raise NotImplementedError

@@ -81,6 +81,7 @@ def _ask(project: Path) -> list[int]:
         "PYTHONPATH": paths,
         "PYTHONDONTWRITEBYTECODE": "1",
         "NUMBA_CACHE_DIR": str(project.parent / "cache"),
+        "NUMBA_DISABLE_JIT": "0",  # there is no machine code to keep without it
     }
     done = subprocess.run(
         [sys.executable, "ask.py"], cwd=project.parent, env=environment, capture_output=True, text=True, check=True

@@ -29,6 +29,7 @@ from headstart.judgement.audit.audit import Audit, audit
 from headstart.judgement.audit.trust import Trust, suggest_trust
 from headstart.judgement.compare.compare import compare
 from headstart.judgement.compare.comparison import Comparison
+from headstart.judgement.start.options import StartOptions
 from headstart.judgement.start.start import start
 from headstart.judgement.start.started import Started
 from headstart.logs.log import Log
@@ -111,6 +112,7 @@ __all__ = [
     "Readings",
     "RobustThompson",
     "SlidingWindowUCB",
+    "StartOptions",
     "Started",
     "StochasticDelayedBandit",
     "Summary",

@@ -126,6 +126,11 @@ class Started(Wrapper):
         """Users that the log is worth per action as far as it is believed: effective sizes times trust, (K,)."""
         return np.floor(self.trust.weights * self.summary.effective_sizes).astype(np.int64)
 
+    @property
+    def virtual_plays(self) -> Integers:
+        """Virtual plays made, (K,): none, as the log comes in as a prior; `worth` says what it counts for."""
+        return np.zeros(self.n_actions, dtype=np.int64)
+
     @cached_property
     def audit(self) -> Audit:
         """The whole audit of the log, made when first asked for."""

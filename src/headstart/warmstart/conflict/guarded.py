@@ -23,8 +23,7 @@ from headstart.parts import (
     save_parts,
 )
 from headstart.randomness import RNG
-from headstart.warmstart.conflict.linear_watch import LinWatchState, new_linear_watch
-from headstart.warmstart.conflict.linear_watch import see as see_user
+from headstart.warmstart.conflict.linear_watch import LinWatchState, new_linear_watch, see_user
 from headstart.warmstart.conflict.revocable import Revocable
 from headstart.warmstart.conflict.watch import Conflict, WatchState, new_watch, read_conflicts, see
 from headstart.warmstart.warmstart import WarmStart

@@ -76,7 +76,7 @@ class LinWatchState(NamedTuple):
 
 
 @kernel
-def log_evidence(state: LinWatchState, action: int) -> float:
+def log_evidence_by_context(state: LinWatchState, action: int) -> float:
     """The logarithm of the evidence for a conflict; 0 without users or without a test."""
     if state.tally.counts[action] == 0.0 or state.log_sizes[action] == 0.0:
         return 0.0
@@ -99,7 +99,7 @@ def _learn(state: LinWatchState, model: int, outcome: float) -> float:
 
 
 @kernel
-def see(state: LinWatchState, context: Floats, action: int, outcome: float) -> bool:
+def see_user(state: LinWatchState, context: Floats, action: int, outcome: float) -> bool:
     """One more outcome of a user; True if just now the action's log is in conflict with its users."""
     state.rounds[0] += 1
     if state.log_sizes[action] == 0.0 or state.conflicts[action, 0] > 0.0:
@@ -118,7 +118,7 @@ def see(state: LinWatchState, context: Floats, action: int, outcome: float) -> b
     state.spreads[action] += math.log(_learn(state, 2 * action + 1, outcome - origin))
     phi[length] = 0.0
     state.freedoms[action] += 1.0
-    evidence = log_evidence(state, action)
+    evidence = log_evidence_by_context(state, action)
     if evidence < state.limit:
         return False
     state.conflicts[action, 0] = state.rounds[0]
@@ -219,7 +219,7 @@ def _independent(gram: Floats) -> Integers:
 
 
 def _see(state: LinWatchState, context: Floats, action: int, outcome: float) -> bool:
-    return see(state, context, action, outcome)
+    return see_user(state, context, action, outcome)
 
 
 class LinConflictWatch:
@@ -281,4 +281,4 @@ class LinConflictWatch:
     @property
     def evidence(self) -> Floats:
         """The evidence for a conflict now, or at its alarm, (K,); `limit` is what it must reach."""
-        return np.exp([min(log_evidence(self._state, a), 700.0) for a in range(self.n_actions)])
+        return np.exp([min(log_evidence_by_context(self._state, a), 700.0) for a in range(self.n_actions)])

@@ -16,8 +16,7 @@ from headstart.evaluators import LinearModel
 from headstart.kernels import play, update
 from headstart.logs.log import Log
 from headstart.oracles import LinUCB
-from headstart.warmstart.conflict.linear_watch import LinWatchState, new_linear_watch
-from headstart.warmstart.conflict.linear_watch import see as see_user
+from headstart.warmstart.conflict.linear_watch import LinWatchState, new_linear_watch, see_user
 from headstart.warmstart.conflict.watch import WatchState, new_watch, see
 from headstart.warmstart.warmstart import WarmStart
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from headstart.arrays import Floats
 from headstart.checks import check_n_actions, check_number
-from headstart.kernels import absorb, implements, play, probabilities, update
+from headstart.kernels import absorb, implements, update
 from headstart.kernels.tally import Tally, age_tally, new_tally, update_tally
 from headstart.kernels.widths import worst_bonus
 from headstart.oracles.compiled import CompiledOracle
-from headstart.oracles.scores import choose_surely, level, log_plays, play_largest, read_widths, score
+from headstart.oracles.scores import play_by_bound, read_bounds, width
 from headstart.parts import Readings
 
 
@@ -22,15 +20,12 @@ class DiscountedUCBState(NamedTuple):
     beta: float
 
 
-@implements(score, DiscountedUCBState)
-def _score(state: DiscountedUCBState, context: Floats, action: int, level: float) -> float:
-    n = state.tally.counts[action]
-    return state.tally.means[action] + worst_bonus(state.beta, level, n)
+@implements(width, DiscountedUCBState)
+def _width(state: DiscountedUCBState, action: int, log_n: float) -> float:
+    return worst_bonus(state.beta, log_n, state.tally.counts[action])
 
 
-implements(level, DiscountedUCBState)(log_plays)
-implements(play, DiscountedUCBState)(play_largest)
-implements(probabilities, DiscountedUCBState)(choose_surely)
+play_by_bound(DiscountedUCBState)
 
 
 @implements(update, DiscountedUCBState)
@@ -59,6 +54,4 @@ class DiscountedUCB(CompiledOracle[DiscountedUCBState]):
 
     def readings(self) -> Readings:
         """Discounted plays, their means, and mean -+ the confidence width."""
-        log_n = log_plays(self._state)
-        width = np.array([worst_bonus(self._state.beta, log_n, n) for n in self._state.tally.counts])
-        return read_widths(self._state.tally, width)
+        return read_bounds(self._state)

@@ -9,6 +9,13 @@ A score is a bound or a draw. An oracle's file says what it is, and what is the 
     def _score(state: UCBState, context: Floats, action: int, level: float) -> float: ...
 
     implements(play, UCBState)(play_largest)
+
+Where the score is a mean and a width around it, the file says the width alone:
+
+    @implements(width, UCBTunedState)
+    def _width(state: UCBTunedState, action: int, log_n: float) -> float: ...
+
+    play_by_bound(UCBTunedState)
 """
 
 from __future__ import annotations
@@ -19,7 +26,7 @@ from typing import TypeVar
 import numpy as np
 
 from headstart.arrays import Bools, Floats
-from headstart.kernels import State, kernel, play
+from headstart.kernels import State, implements, kernel, play, probabilities
 from headstart.kernels.arrays import total
 from headstart.kernels.dispatch import verb
 from headstart.kernels.tally import Averages, Tallied
@@ -37,6 +44,12 @@ def level(state: State) -> float:
 @verb(is_inlined=True)
 def score(state: State, context: Floats, action: int, level: Level) -> float:
     """The score of an available action; infinite for one that comes first."""
+    raise NotImplementedError
+
+
+@verb(is_inlined=True)
+def width(state: Tallied, action: int, log_n: float) -> float:
+    """By how much an action's upper bound is above its mean, `log_n` being `log_plays`; infinite without plays."""
     raise NotImplementedError
 
 
@@ -71,6 +84,26 @@ def choose_surely(state: State, context: Floats, available: Bools, out: Floats) 
 def log_plays(state: Tallied) -> float:
     """ln n of all plays, 0 before the second: the level of most bounds."""
     return math.log(max(total(state.tally.counts), 1.0))
+
+
+@kernel
+def upper_bound(state: Tallied, context: Floats, action: int, level: float) -> float:
+    """`score` of an oracle whose bounds are means and widths."""
+    return state.tally.means[action] + width(state, action, level)
+
+
+def play_by_bound(state: type) -> None:
+    """States of this class are played by their largest upper bound: their `width` is all there is to say."""
+    implements(level, state)(log_plays)
+    implements(score, state)(upper_bound)
+    implements(play, state)(play_largest)
+    implements(probabilities, state)(choose_surely)
+
+
+def read_bounds(state: Tallied) -> Readings:
+    """Plays, means and mean -+ `width`."""
+    log_n = log_plays(state)
+    return read_widths(state.tally, np.array([width(state, a, log_n) for a in range(state.tally.counts.size)]))
 
 
 def read_widths(tally: Averages, widths: Floats) -> Readings:

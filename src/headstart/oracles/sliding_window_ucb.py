@@ -8,11 +8,11 @@ import numpy as np
 
 from headstart.arrays import Floats, Integers
 from headstart.checks import check_n_actions, check_number, check_whole
-from headstart.kernels import implements, play, probabilities, update
+from headstart.kernels import implements, update
 from headstart.kernels.tally import Tally, new_tally, update_tally
 from headstart.kernels.widths import worst_bonus
 from headstart.oracles.compiled import CompiledOracle
-from headstart.oracles.scores import choose_surely, level, log_plays, play_largest, read_widths, score
+from headstart.oracles.scores import play_by_bound, read_bounds, width
 from headstart.parts import Readings
 
 
@@ -24,15 +24,12 @@ class SlidingWindowUCBState(NamedTuple):
     beta: float
 
 
-@implements(score, SlidingWindowUCBState)
-def _score(state: SlidingWindowUCBState, context: Floats, action: int, level: float) -> float:
-    n = state.tally.counts[action]
-    return state.tally.means[action] + worst_bonus(state.beta, level, n)
+@implements(width, SlidingWindowUCBState)
+def _width(state: SlidingWindowUCBState, action: int, log_n: float) -> float:
+    return worst_bonus(state.beta, log_n, state.tally.counts[action])
 
 
-implements(level, SlidingWindowUCBState)(log_plays)
-implements(play, SlidingWindowUCBState)(play_largest)
-implements(probabilities, SlidingWindowUCBState)(choose_surely)
+play_by_bound(SlidingWindowUCBState)
 
 
 @implements(update, SlidingWindowUCBState)
@@ -72,6 +69,4 @@ class SlidingWindowUCB(CompiledOracle[SlidingWindowUCBState]):
 
     def readings(self) -> Readings:
         """Plays in the window, their means, and mean -+ the confidence width."""
-        log_n = log_plays(self._state)
-        width = np.array([worst_bonus(self._state.beta, log_n, n) for n in self._state.tally.counts])
-        return read_widths(self._state.tally, width)
+        return read_bounds(self._state)

@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-
-from headstart.arrays import Floats
 from headstart.checks import check_n_actions
-from headstart.kernels import absorb, implements, kernel, play, probabilities, take_action, update
+from headstart.kernels import absorb, implements, take_action, update
 from headstart.kernels.moments import Moments, absorb_moments, new_moments, take_moments, update_moments
 from headstart.kernels.widths import normal_width
 from headstart.oracles.compiled import CompiledOracle
-from headstart.oracles.scores import choose_surely, level, log_plays, play_largest, read_widths, score
+from headstart.oracles.scores import play_by_bound, read_bounds, width
 from headstart.parts import Readings
 
 
@@ -21,22 +18,13 @@ class UCBNormalState(NamedTuple):
     tally: Moments
 
 
-@kernel
+@implements(width, UCBNormalState)
 def _width(state: UCBNormalState, action: int, log_n: float) -> float:
     n = state.tally.counts[action]
     return normal_width(log_n, n, state.tally.squares[action] / n) if n > 0.0 else math.inf
 
 
-@implements(score, UCBNormalState)
-def _score(state: UCBNormalState, context: Floats, action: int, level: float) -> float:
-    return state.tally.means[action] + _width(state, action, level)
-
-
-implements(level, UCBNormalState)(log_plays)
-implements(play, UCBNormalState)(play_largest)
-implements(probabilities, UCBNormalState)(choose_surely)
-
-
+play_by_bound(UCBNormalState)
 implements(update, UCBNormalState)(update_moments)
 implements(absorb, UCBNormalState)(absorb_moments)
 implements(take_action, UCBNormalState)(take_moments)
@@ -56,7 +44,4 @@ class UCBNormal(CompiledOracle[UCBNormalState]):
 
     def readings(self) -> Readings:
         """Plays, means and mean -+ the confidence width."""
-        log_n = log_plays(self._state)
-        return read_widths(
-            self._state.tally, np.array([_width(self._state, a, log_n) for a in range(self.n_actions)])
-        )
+        return read_bounds(self._state)

@@ -5,14 +5,11 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-
-from headstart.arrays import Floats
 from headstart.checks import check_n_actions, check_number
-from headstart.kernels import absorb, implements, kernel, play, probabilities, take_action, update
+from headstart.kernels import absorb, implements, take_action, update
 from headstart.kernels.moments import Moments, absorb_moments, new_moments, take_moments, update_moments
 from headstart.oracles.compiled import CompiledOracle
-from headstart.oracles.scores import choose_surely, level, log_plays, play_largest, read_widths, score
+from headstart.oracles.scores import play_by_bound, read_bounds, width
 from headstart.parts import Readings
 
 
@@ -21,7 +18,7 @@ class UCBTunedState(NamedTuple):
     scale: float
 
 
-@kernel
+@implements(width, UCBTunedState)
 def _width(state: UCBTunedState, action: int, log_n: float) -> float:
     n = state.tally.counts[action]
     if n == 0.0:
@@ -32,16 +29,7 @@ def _width(state: UCBTunedState, action: int, log_n: float) -> float:
     return math.sqrt(share * min(0.25 * square, variance))
 
 
-@implements(score, UCBTunedState)
-def _score(state: UCBTunedState, context: Floats, action: int, level: float) -> float:
-    return state.tally.means[action] + _width(state, action, level)
-
-
-implements(level, UCBTunedState)(log_plays)
-implements(play, UCBTunedState)(play_largest)
-implements(probabilities, UCBTunedState)(choose_surely)
-
-
+play_by_bound(UCBTunedState)
 implements(update, UCBTunedState)(update_moments)
 implements(absorb, UCBTunedState)(absorb_moments)
 implements(take_action, UCBTunedState)(take_moments)
@@ -61,7 +49,4 @@ class UCBTuned(CompiledOracle[UCBTunedState]):
 
     def readings(self) -> Readings:
         """Plays, means and mean -+ the confidence width."""
-        log_n = log_plays(self._state)
-        return read_widths(
-            self._state.tally, np.array([_width(self._state, a, log_n) for a in range(self.n_actions)])
-        )
+        return read_bounds(self._state)

@@ -12,6 +12,7 @@ from scipy import stats
 
 import headstart as hs
 from headstart.errors import ActionError, ContextError, OptionError
+from headstart.estimates.ridge import centre_rows
 from headstart.oracles.lin_knowledge_gradient import LinKnowledgeGradient, LinKnowledgeGradientOptions
 from headstart.priors import linear
 from headstart.priors.interactions import no_interactions, propose_interactions
@@ -60,7 +61,7 @@ def test_the_logged_model_is_the_posterior_given_all_rows():
     """Generalised least squares with the hierarchy's own covariances: the level flat (a variance of 1e8), slopes =
     common + own, then the levels' prior as one more outcome at x = 0."""
     models = models_of_rows(X, ACTIONS, OUTCOMES, 3, np.full(3, 0.8))
-    sums = linear._sum_rows(X[:, 1:], ACTIONS, OUTCOMES, np.ones(200), 3)
+    sums = centre_rows(X[:, 1:], ACTIONS, OUTCOMES, np.ones(200), 3)
     c, c_own, _, _ = linear._choose_hierarchy(sums, np.array(LinearPriorOptions().explained))
     design = np.zeros((200, 3 + 2 + 6))  # levels, common slopes, own slopes of each action
     design[np.arange(200), ACTIONS] = 1.0
@@ -181,7 +182,7 @@ def test_every_model_is_the_regression_of_all_its_rows():
     for j in range(4):
         v = np.linalg.inv(models.inverses[0, j])
         theta = np.linalg.solve(v + new.T @ new, v @ models.centres[0, j] + new.T @ outcomes)
-        np.testing.assert_allclose(oracle.get_state()["theta"][0, j, :3], theta, rtol=1e-9)
+        np.testing.assert_allclose(oracle.get_state()["belief.theta"][0, j, :3], theta, rtol=1e-9)
         np.testing.assert_allclose(oracle.inverses[0, j], np.linalg.inv(v + new.T @ new), rtol=1e-8)
         expected += oracle.chances[0, j] * theta
     np.testing.assert_allclose(oracle.theta[0], expected, rtol=1e-9)

@@ -182,17 +182,27 @@ def add_row(factor: Floats, scratch: Floats) -> None:
 
 
 @kernel
-def learn(ridge: Ridge, context: Floats, action: int, outcome: float) -> None:
-    """One more row: theta moves by V^-1 phi (y - phi'theta) / (1 + phi'V^-1 phi), then V by phi phi'."""
-    group = ridge.groups[action]
-    fill_features(ridge, context, action)
-    phi = ridge.scratch[PHI]
-    square = whiten(ridge.factors[group], phi, ridge.scratch[WHITENED])
-    add_row(ridge.factors[group], ridge.scratch)
-    theta, gain = ridge.theta[group], ridge.scratch[GAIN]
-    step = (outcome - dot(phi, theta)) / (1.0 + square)
+def learn_row(theta: Floats, factor: Floats, scratch: Floats, outcome: float) -> tuple[float, float]:
+    """One more row for one model, phi in the scratch; the error of its prediction, and s = 1 + phi'V^-1 phi before.
+
+    theta moves by V^-1 phi error / s, then V by phi phi'.
+    """
+    phi, gain = scratch[PHI], scratch[GAIN]
+    spread = 1.0 + whiten(factor, phi, scratch[WHITENED])
+    add_row(factor, scratch)
+    error = outcome - dot(phi, theta)
+    step = error / spread
     for j in range(theta.size):
         theta[j] += gain[j] * step
+    return error, spread
+
+
+@kernel
+def learn(ridge: Ridge, context: Floats, action: int, outcome: float) -> None:
+    """One more row of an action."""
+    group = ridge.groups[action]
+    fill_features(ridge, context, action)
+    learn_row(ridge.theta[group], ridge.factors[group], ridge.scratch, outcome)
 
 
 @kernel

@@ -1,0 +1,162 @@
+"""Several Bayesian linear models of each action, from one that believes the log to one that does not.
+
+Each outcome updates every model of its action and re-weighs them by their marginal likelihood, the noise's variance
+unknown (normal-inverse-gamma). What `kernels.beliefs` is to means, this is to means by context.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from headstart.arrays import Bools, Floats, Integers, Scratch
+from headstart.checks import check_whole
+from headstart.estimates.features import Features, disjoint
+from headstart.kernels import kernel
+from headstart.kernels.arrays import make_chances
+from headstart.kernels.ridge import N_SCRATCH, PHI, WHITENED, dot, fill_features, learn_row, padded, whiten
+from headstart.kernels.tally import Tally
+from headstart.priors.interactions import Interactions
+from headstart.priors.linear import LinearPrior, check_models, find_roots
+
+LEAST = 1e-9  # models of a smaller chance are left out
+
+
+class LinearBelief(NamedTuple):
+    """J models of each action, how they see a context, and their chances by what users did."""
+
+    theta: Floats  # (K, J, p) centres
+    factors: Floats  # (K, J, p, p) S, lower triangular, with V^-1 = S S'
+    squares: Floats  # (K, J) sums of squared one-step errors, each divided by its 1 + phi'V^-1 phi
+    volumes: Floats  # (K, J) sums of ln(1 + phi'V^-1 phi) / 2
+    log_priors: Floats  # (K, J) logarithms of the chances before any user
+    chances: Floats  # (K, J) and now
+    variance: float  # of the log's noise; 0: not known, the users' so far stands in
+    freedoms: Floats  # (K,) outcomes that it is worth
+    columns: Integers  # (1, m) phi's columns of x
+    weights: Floats  # (1, m)
+    products: Interactions  # phi's products, after the columns
+    scratch: Scratch  # (N_SCRATCH, p)
+
+
+class Forecast(NamedTuple):
+    """Room for what the models say of one user."""
+
+    centres: Scratch  # (K, J) phi'theta
+    squares: Scratch  # (K, J) phi'V^-1 phi
+    crossed: Scratch  # (K, J) |phi'V^-1 e|, e the average user
+    values: Scratch  # (K,) the models' average of phi'theta
+
+
+def new_linear_belief(models: LinearPrior) -> tuple[Features, LinearBelief]:
+    """How contexts are seen, and the models before any user."""
+    k, n_models, m = check_models(models)
+    products = models.interactions
+    features = disjoint(k, check_whole("columns without interactions", m - len(products.pairs)))
+    p = padded(m)
+    theta, factors = np.zeros((k, n_models, p)), np.zeros((k, n_models, p, p))
+    theta[..., :m], factors[..., :m, :m] = models.centres, find_roots(models)
+    with np.errstate(divide="ignore"):
+        log_priors = np.log(np.array(models.chances, dtype=np.float64))
+    return features, LinearBelief(
+        theta,
+        factors,
+        squares=np.zeros((k, n_models)),
+        volumes=np.zeros((k, n_models)),
+        log_priors=log_priors,
+        chances=np.exp(log_priors),
+        variance=float(models.variance),
+        freedoms=np.array(models.freedoms, dtype=np.float64),
+        columns=features.columns.copy(),
+        weights=features.weights.copy(),
+        products=Interactions(
+            np.array(products.pairs, dtype=np.int64),
+            np.array(products.centres, dtype=np.float64),
+            np.array(products.scales, dtype=np.float64),
+            float(products.bound),
+        ),
+        scratch=np.zeros((N_SCRATCH, p)),
+    )
+
+
+def new_forecast(n_actions: int, n_models: int) -> Forecast:
+    """Of nobody yet."""
+    shape = n_actions, n_models
+    return Forecast(np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(n_actions))
+
+
+@kernel
+def _fill(belief: LinearBelief, context: Floats) -> None:
+    """phi: the columns of x, then their products."""
+    fill_features(belief, context, 0)
+    phi, m = belief.scratch[PHI], belief.columns.shape[1]
+    pairs, centres, scales, bound = belief.products
+    for i in range(pairs.shape[0]):
+        first = max(-bound, min(bound, context[pairs[i, 0]]))
+        second = max(-bound, min(bound, context[pairs[i, 1]]))
+        phi[m + i] = (first * second - centres[i]) * scales[i]
+
+
+@kernel
+def noise_of(belief: LinearBelief, tally: Tally) -> float:
+    """The prior variance of the noise: the log's, or what the last models left unexplained so far."""
+    if belief.variance > 0.0:
+        return belief.variance
+    n, unexplained = 0.0, 0.0
+    for a in range(tally.counts.size):
+        n += tally.counts[a]
+        unexplained += belief.squares[a, belief.squares.shape[1] - 1]
+    return unexplained / n if n > 0.0 else 0.0
+
+
+@kernel
+def learn_user(belief: LinearBelief, context: Floats, action: int, outcome: float) -> None:
+    """One more row for every model of an action, and what it says of the model."""
+    _fill(belief, context)
+    for j in range(belief.chances.shape[1]):
+        error, spread = learn_row(belief.theta[action, j], belief.factors[action, j], belief.scratch, outcome)
+        belief.squares[action, j] += error * error / spread
+        belief.volumes[action, j] += 0.5 * math.log(spread)
+
+
+@kernel
+def weigh_models(belief: LinearBelief, tally: Tally, a: int) -> None:
+    """The models' chances: priors times marginal likelihoods with unknown noise."""
+    noise = noise_of(belief, tally)
+    if noise <= 0.0:
+        return
+    freedom = belief.freedoms[a] + tally.counts[a]
+    chances = belief.chances[a]
+    top = -np.inf
+    for j in range(chances.size):
+        squares = belief.freedoms[a] * noise + belief.squares[a, j]
+        chances[j] = belief.log_priors[a, j] - belief.volumes[a, j] - 0.5 * freedom * math.log(squares)
+        top = max(top, chances[j])
+    make_chances(chances, top)
+
+
+@kernel
+def forecast_user(belief: LinearBelief, context: Floats, available: Bools, out: Forecast) -> None:
+    """What every model expects of every action for this user, and how sure it is."""
+    _fill(belief, context)
+    phi, whitened = belief.scratch[PHI], belief.scratch[WHITENED]
+    for a in range(available.size):
+        out.values[a] = 0.0
+        if available[a]:
+            for j in range(belief.chances.shape[1]):
+                if belief.chances[a, j] > LEAST:
+                    out.centres[a, j] = dot(phi, belief.theta[a, j])
+                    out.squares[a, j] = whiten(belief.factors[a, j], phi, whitened)
+                    out.crossed[a, j] = abs(whitened[0] * belief.factors[a, j, 0, 0])
+                    out.values[a] += belief.chances[a, j] * out.centres[a, j]
+
+
+@kernel
+def forget_log(belief: LinearBelief, action: int) -> None:
+    """The last model of an action, which does without the log, is the only one from now on."""
+    last = belief.chances.shape[1] - 1
+    for j in range(last + 1):
+        belief.log_priors[action, j] = 0.0 if j == last else -np.inf
+        belief.chances[action, j] = 1.0 if j == last else 0.0

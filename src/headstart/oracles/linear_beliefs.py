@@ -12,14 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from headstart.arrays import Bools, Floats, Integers, Scratch
-from headstart.checks import check_whole
-from headstart.estimates.features import Features, disjoint
 from headstart.kernels import kernel
 from headstart.kernels.arrays import make_chances
-from headstart.kernels.ridge import N_SCRATCH, PHI, WHITENED, dot, fill_features, learn_row, padded, whiten
+from headstart.kernels.ridge import PHI, WHITENED, dot, fill_features, learn_row, whiten
 from headstart.kernels.tally import Tally
 from headstart.priors.interactions import Interactions
-from headstart.priors.linear import LinearPrior, check_models, find_roots
 
 LEAST = 1e-9  # models of a smaller chance are left out
 
@@ -48,43 +45,6 @@ class Forecast(NamedTuple):
     squares: Scratch  # (K, J) phi'V^-1 phi
     crossed: Scratch  # (K, J) |phi'V^-1 e|, e the average user
     values: Scratch  # (K,) the models' average of phi'theta
-
-
-def new_linear_belief(models: LinearPrior) -> tuple[Features, LinearBelief]:
-    """How contexts are seen, and the models before any user."""
-    k, n_models, m = check_models(models)
-    products = models.interactions
-    features = disjoint(k, check_whole("columns without interactions", m - len(products.pairs)))
-    p = padded(m)
-    theta, factors = np.zeros((k, n_models, p)), np.zeros((k, n_models, p, p))
-    theta[..., :m], factors[..., :m, :m] = models.centres, find_roots(models)
-    with np.errstate(divide="ignore"):
-        log_priors = np.log(np.array(models.chances, dtype=np.float64))
-    return features, LinearBelief(
-        theta,
-        factors,
-        squares=np.zeros((k, n_models)),
-        volumes=np.zeros((k, n_models)),
-        log_priors=log_priors,
-        chances=np.exp(log_priors),
-        variance=float(models.variance),
-        freedoms=np.array(models.freedoms, dtype=np.float64),
-        columns=features.columns.copy(),
-        weights=features.weights.copy(),
-        products=Interactions(
-            np.array(products.pairs, dtype=np.int64),
-            np.array(products.centres, dtype=np.float64),
-            np.array(products.scales, dtype=np.float64),
-            float(products.bound),
-        ),
-        scratch=np.zeros((N_SCRATCH, p)),
-    )
-
-
-def new_forecast(n_actions: int, n_models: int) -> Forecast:
-    """Of nobody yet."""
-    shape = n_actions, n_models
-    return Forecast(np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(n_actions))
 
 
 @kernel

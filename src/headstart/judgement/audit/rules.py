@@ -1,218 +1,31 @@
-"""The rules of the verdict: which finding becomes a reason, how grave it is, and the words for it."""
+"""The rules of the verdict: which finding becomes a reason, and how grave it is."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from headstart.judgement.audit.checks.actions import ActionFinding
 from headstart.judgement.audit.checks.balance import LARGE, Glanced, word_balance, word_totals
-from headstart.judgement.audit.reasons import Found, Rule, percent
+from headstart.judgement.audit.finders import (
+    find_estimated,
+    find_heavy_rows,
+    find_leaked_columns,
+    find_miscalibration,
+    find_no_overlap,
+    find_one_action,
+    find_other_users,
+    find_refuted,
+    find_thin_overlap,
+    find_tipping,
+    find_unadjusted,
+    find_unclear_lead,
+    find_unshown,
+    find_wrong_propensities,
+)
+from headstart.judgement.audit.reasons import Rule
 
 if TYPE_CHECKING:
     from headstart.judgement.audit.audit import Audit
-
-
-def is_heavy(action: ActionFinding) -> bool:
-    """More than a tenth of the mean, and more than half of its variance, by one row of thirty or more."""
-    share = action.heaviest_share
-    return action.rows >= 30 and share > 0.1 and share**2 * action.effective_size > 0.5
-
-
-def _one_action(audit: Audit) -> Iterator[Found]:
-    shown = sum(action.rows > 0 for action in audit.actions.actions)
-    if shown < 2:
-        yield Found(
-            "the log shows only one action: there is nothing to compare",
-            "start without the log, or find rows of the others",
-        )
-
-
-def _wrong_propensities(audit: Audit) -> Iterator[Found]:
-    found = audit.propensities
-    if found.fault == "scaled":
-        word = "small" if found.scale < 1.0 else "large"
-        times = found.scale if found.scale > 1.0 else 1.0 / found.scale
-        yield Found(
-            f"the logged propensities look {times:.3g} times too {word}: the rows of an action stand for "
-            f"{percent(found.overall_ratio)} of the users, where it should be 100 %",
-            "find where they were scaled and log the chance that the action taken really had; or leave them out and "
-            "have them estimated",
-        )
-    elif found.fault == "wrong action":
-        worst = next(action for action in found.actions if action.nearest is not None)
-        yield Found(
-            f"the propensities in the rows of {worst.name} look like those of {worst.nearest}: they must be the "
-            "chance of the action that was taken",
-            "log p(action taken), not p(some action); or leave them out and have them estimated",
-        )
-    elif found.fault == "wrong":
-        worst = max(found.actions, key=lambda action: abs(np.nan_to_num(action.ratio, nan=1.0) - 1.0))
-        yield Found(
-            "the logged propensities are not the chances that the actions had: weighted by them, the rows of "
-            f"{worst.name} stand for {percent(worst.ratio)} of the users, where it should be 100 %"
-            + (", unless the others could never see it" if worst.ratio < 1.0 else ""),
-            "look at how they were logged; or leave them out and have them estimated",
-        )
-    elif found.fault == "wrong in places":
-        yield Found(
-            f"in groups of like users the logged propensities are off by {percent(found.group_spread)} (a standard "
-            "deviation, noise taken off), though right on the whole",
-            "look at how they were logged; or leave them out and have them estimated",
-        )
-
-
-def _no_overlap(least: float, most: float) -> Callable[[Audit], Iterator[Found]]:
-    def find(audit: Audit) -> Iterator[Found]:
-        for a, action in enumerate(audit.overlap.actions):
-            if least <= action.never_share < most:
-                yield Found(
-                    f"{percent(action.never_share)} of the users ({action.never_who}) practically never saw "
-                    f"{action.name} (at most {100 * action.never_high:.2g} % of them): what it would do to them is "
-                    "not in the log",
-                    f"leave out the rows of {action.name}, or decide for the other users only",
-                    a,
-                )
-
-    return find
-
-
-def _thin_overlap(audit: Audit) -> Iterator[Found]:
-    for action, known in zip(audit.overlap.actions, audit.actions.actions, strict=True):
-        if action.users_below_1 >= 0.1 and known.rows >= 0.05 * audit.facts.n_rows:
-            rows = sum(action.counts[: _n_bins_below_1(audit.overlap.edges)])
-            yield Found(
-                f"{percent(action.users_below_1)} of the users had a chance below 1 % of {action.name}: {rows} rows "
-                "speak for all of them",
-                "cap the action's virtual plays, or decide for the other users only",
-            )
-
-
-def _n_bins_below_1(edges: tuple[float, ...]) -> int:
-    """How many bins lie below 0.01."""
-    return sum(high <= 0.01 for high in edges[1:])
-
-
-def _leaks(kind: str) -> Callable[[Audit], Iterator[Found]]:
-    def find(audit: Audit) -> Iterator[Found]:
-        for column in audit.leakage.of_kind(kind):
-            how = f"R2 {column.r2:.2f}" + ("" if math.isnan(column.auc) else f", AUC {column.auc:.3f}")
-            yield Found(
-                f"the context {column.name} tells the outcome almost by itself ({how} within an action)"
-                if kind == "leak"
-                else f"the context {column.name} tells far more of the outcome than any other column ({how})",
-                "was it known before the decision? If not, leave it out",
-            )
-
-    return find
-
-
-def _other_users(severity: str) -> Callable[[Audit], Iterator[Found]]:
-    def find(audit: Audit) -> Iterator[Found]:
-        found = audit.population
-        if found is None:
-            return
-        changes = found.best is not None and found.best != audit.actions.best and found.lead > 1.64 * found.lead_error
-        is_far = found.kept_share < 0.2 or found.auc >= 0.8 or found.unseen_share > 0.1 or changes
-        worst = abs(found.columns[0].difference) if found.columns else 0.0
-        is_off = found.auc >= 0.6 or worst >= LARGE or found.kept_share < 0.8 or found.unseen_share > 0.01
-        if not (is_far if severity == "stop" else is_off):
-            return
-        column = f", most in {found.columns[0].name}" if found.columns else ""
-        text = (
-            f"the users to come differ from the log's{column} (they can be told apart with AUC {found.auc:.2f}; "
-            f"weighted to them, {percent(found.kept_share)} of the rows' worth is left)"
-        )
-        if found.unseen_share > 0.01:
-            text += f"; {percent(found.unseen_share)} of them have a category that the log never shows"
-        if changes:
-            assert found.best is not None
-            text += f"; for them {audit.facts.action_names[found.best]} is best"
-        yield Found(text, "weight the log to the users to come (population=), or start without it")
-
-    return find
-
-
-def _uncalibrated(audit: Audit) -> Iterator[Found]:
-    found = audit.propensities
-    if not found.is_checked and found.group_p_value < 1e-4 and found.group_spread > 0.1:
-        yield Found(
-            f"the estimated propensities are off by {percent(found.group_spread)} in groups of like users (a "
-            "standard deviation, noise taken off)",
-            "estimate them with a classifier that can follow the logging policy: estimate_propensities(log, "
-            "classifier)",
-        )
-
-
-def _refuted(audit: Audit) -> Iterator[Found]:
-    for refutation in audit.refutations.failed:
-        yield Found(
-            f"the difference between the best two does not stand the test of {refutation.name}: expected "
-            f"{refutation.expects}, found {refutation.value:.3g} (s.e. {refutation.error:.2g})",
-            "something in the adjustment is not right; look at balance and propensities",
-        )
-
-
-def _heavy(audit: Audit) -> Iterator[Found]:
-    for action in audit.actions.actions:
-        if is_heavy(action):
-            yield Found(
-                f"one row carries {percent(action.heaviest_share)} of the mean of {action.name}: its "
-                f"{action.virtual_plays} virtual plays promise too much",
-                "cap the action's virtual plays",
-            )
-
-
-def _tips(audit: Audit) -> Iterator[Found]:
-    found = audit.sensitivity
-    if found is not None and audit.facts.propensities == "estimated" and found.strongest >= found.tipping > 0.0:
-        yield Found(
-            f"a hidden confounder as strong as {found.benchmarks[0].column} would move the difference between the "
-            f"best two by {found.strongest:.3g}, and {found.tipping:.3g} turns the decision",
-            "cap the virtual plays, so that live users can overrule the log",
-        )
-
-
-def _unadjusted(audit: Audit) -> Iterator[Found]:
-    if audit.facts.propensities == "estimated" and not audit.facts.context_names:
-        yield Found(
-            "there are neither propensities nor contexts: nothing can be adjusted for, the means are the raw "
-            "averages",
-            "unless the actions were drawn by lot, add contexts or propensities",
-        )
-
-
-def _estimated(audit: Audit) -> Iterator[Found]:
-    if audit.facts.propensities == "estimated" and audit.facts.context_names:
-        yield Found(
-            "the log has no propensities; they were estimated from the contexts, which is right only if the contexts "
-            "hold everything that the choice of action went by",
-            "log the propensities from now on",
-        )
-
-
-def _unshown(audit: Audit) -> Iterator[Found]:
-    names = [str(action.name) for action in audit.actions.actions if action.rows == 0]
-    if names:
-        some = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-        yield Found(f"the log never shows {some}", "the bandit will have to try what the log does not know")
-
-
-def _unclear(audit: Audit) -> Iterator[Found]:
-    if audit.actions.second is not None and not audit.actions.is_lead_clear:
-        assert audit.actions.best is not None
-        best, second = (audit.actions.actions[a].name for a in (audit.actions.best, audit.actions.second))
-        low, high = audit.actions.lead_low, audit.actions.lead_high
-        interval = f"{percent(audit.actions.level)} interval {low:.3g} to {high:.3g}"
-        interval = interval if math.isfinite(low) else "too few rows for an interval"
-        yield Found(
-            f"the lead of {best} over {second}, {audit.actions.lead:.3g}, may be noise ({interval})",
-            "the log alone does not settle it; a warm-started bandit will",
-        )
-
 
 # The quick rules: a start decides by them, and an audit by them and the others.
 # A start has no more than this to tell wrong propensities by, and goes by it. It errs on more healthy logs (1.5 %)
@@ -245,33 +58,47 @@ QUICK_RULES: tuple[Rule[Glanced], ...] = (_WRONG_TOTALS, _FAR_OFF, _OFF)
 
 # All rules, gravest first; so are those of one name.
 RULES: tuple[Rule[Audit], ...] = (
-    Rule("one action", "actions", "stop", "fewer than two actions have rows", _one_action),
+    Rule("one action", "actions", "stop", "fewer than two actions have rows", find_one_action),
     Rule(
         "wrong propensities",
         "propensities",
         "stop",
         "the weights of an action's rows add up to more than 5 % off the number of users (1 in 1,000, all actions "
         "together), or by 10 % between groups of users (1 in 10,000)",
-        _wrong_propensities,
+        find_wrong_propensities,
         odds=0.2,
     ),
     _WRONG_TOTALS,
-    Rule("no overlap", "overlap", "stop", "10 % of the users or more never saw one", _no_overlap(0.1, math.inf), 0.5),
-    Rule("no overlap", "overlap", "cap", "1 % to 10 % never saw it", _no_overlap(0.01, 0.1)),
+    Rule(
+        "no overlap",
+        "overlap",
+        "stop",
+        "10 % of the users or more never saw one",
+        find_no_overlap(0.1, math.inf),
+        0.5,
+    ),
+    Rule("no overlap", "overlap", "cap", "1 % to 10 % never saw it", find_no_overlap(0.01, 0.1)),
     Rule(
         "thin overlap",
         "overlap",
         "cap",
         "10 % of the users or more had a chance below 0.01 of an action that has 5 % of the rows",
-        _thin_overlap,
+        find_thin_overlap,
     ),
-    Rule("leaked outcome", "leakage", "stop", "a context has R2 >= 0.8 or AUC >= 0.95", _leaks("leak"), 0.5),
+    Rule(
+        "leaked outcome",
+        "leakage",
+        "stop",
+        "a context has R2 >= 0.8 or AUC >= 0.95",
+        find_leaked_columns("leak"),
+        0.5,
+    ),
     Rule(
         "leaked outcome",
         "leakage",
         "cap",
         "R2 >= 0.4 or AUC >= 0.85, and an R2 four times that of any other column",
-        _leaks("suspect"),
+        find_leaked_columns("suspect"),
         odds=0.5,
     ),
     Rule(
@@ -280,7 +107,7 @@ RULES: tuple[Rule[Audit], ...] = (
         "stop",
         "AUC >= 0.8, less than 20 % of the rows' worth left, more than 10 % unknown categories, or another best "
         "action",
-        _other_users("stop"),
+        find_other_users("stop"),
     ),
     Rule(
         "other users",
@@ -288,7 +115,7 @@ RULES: tuple[Rule[Audit], ...] = (
         "cap",
         "AUC >= 0.6, a column 0.25 standard deviations off, less than 80 % of the rows' worth left, or more than 1 % "
         "unknown categories",
-        _other_users("cap"),
+        find_other_users("cap"),
     ),
     _FAR_OFF,
     _OFF,
@@ -312,26 +139,26 @@ RULES: tuple[Rule[Audit], ...] = (
         "calibration",
         "cap",
         "estimated propensities off by 10 % between groups of users (1 in 10,000)",
-        _uncalibrated,
+        find_miscalibration,
         odds=0.7,
     ),
-    Rule("refuted", "refutations", "cap", "a refutation fails (each 1 in 1,000)", _refuted, 0.6),
+    Rule("refuted", "refutations", "cap", "a refutation fails (each 1 in 1,000)", find_refuted, 0.6),
     Rule(
         "heavy row",
         "actions",
         "cap",
         "one row carries more than 10 % of an action's mean and half of its variance, of 30 rows or more",
-        _heavy,
+        find_heavy_rows,
     ),
     Rule(
         "tipping point",
         "sensitivity",
         "cap",
         "estimated propensities, and leaving out one column moves the lead by more than the lead",
-        _tips,
+        find_tipping,
     ),
-    Rule("unadjusted", "propensities", "cap", "neither propensities nor contexts", _unadjusted),
-    Rule("estimated", "propensities", "note", "propensities were estimated", _estimated),
-    Rule("not shown", "actions", "note", "an action has no rows", _unshown),
-    Rule("unclear lead", "actions", "note", "the interval of the lead holds 0", _unclear),
+    Rule("unadjusted", "propensities", "cap", "neither propensities nor contexts", find_unadjusted),
+    Rule("estimated", "propensities", "note", "propensities were estimated", find_estimated),
+    Rule("not shown", "actions", "note", "an action has no rows", find_unshown),
+    Rule("unclear lead", "actions", "note", "the interval of the lead holds 0", find_unclear_lead),
 )

@@ -6,9 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from headstart.judgement.audit.finders import is_heavy
 from headstart.judgement.audit.findings import find_reasons
 from headstart.judgement.audit.reasons import Reason
-from headstart.judgement.audit.rules import RULES, is_heavy
+from headstart.judgement.audit.rules import RULES
 
 if TYPE_CHECKING:
     from headstart.judgement.audit.audit import Audit

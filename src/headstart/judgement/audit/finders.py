@@ -1,0 +1,231 @@
+"""What of an audit is a reason, and the words for it: one function for each rule of `rules.py`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from headstart.judgement.audit.checks.actions import ActionFinding
+from headstart.judgement.audit.checks.balance import LARGE
+from headstart.judgement.audit.reasons import Found, percent
+
+if TYPE_CHECKING:
+    from headstart.judgement.audit.audit import Audit
+
+
+def is_heavy(action: ActionFinding) -> bool:
+    """More than a tenth of the mean, and more than half of its variance, by one row of thirty or more."""
+    share = action.heaviest_share
+    return action.rows >= 30 and share > 0.1 and share**2 * action.effective_size > 0.5
+
+
+def find_one_action(audit: Audit) -> Iterator[Found]:
+    """Fewer than two actions have rows."""
+    shown = sum(action.rows > 0 for action in audit.actions.actions)
+    if shown < 2:
+        yield Found(
+            "the log shows only one action: there is nothing to compare",
+            "start without the log, or find rows of the others",
+        )
+
+
+def find_wrong_propensities(audit: Audit) -> Iterator[Found]:
+    """The logged propensities are not the chances that the actions had."""
+    found = audit.propensities
+    if found.fault == "scaled":
+        word = "small" if found.scale < 1.0 else "large"
+        times = found.scale if found.scale > 1.0 else 1.0 / found.scale
+        yield Found(
+            f"the logged propensities look {times:.3g} times too {word}: the rows of an action stand for "
+            f"{percent(found.overall_ratio)} of the users, where it should be 100 %",
+            "find where they were scaled and log the chance that the action taken really had; or leave them out and "
+            "have them estimated",
+        )
+    elif found.fault == "wrong action":
+        worst = next(action for action in found.actions if action.nearest is not None)
+        yield Found(
+            f"the propensities in the rows of {worst.name} look like those of {worst.nearest}: they must be the "
+            "chance of the action that was taken",
+            "log p(action taken), not p(some action); or leave them out and have them estimated",
+        )
+    elif found.fault == "wrong":
+        worst = max(found.actions, key=lambda action: abs(np.nan_to_num(action.ratio, nan=1.0) - 1.0))
+        yield Found(
+            "the logged propensities are not the chances that the actions had: weighted by them, the rows of "
+            f"{worst.name} stand for {percent(worst.ratio)} of the users, where it should be 100 %"
+            + (", unless the others could never see it" if worst.ratio < 1.0 else ""),
+            "look at how they were logged; or leave them out and have them estimated",
+        )
+    elif found.fault == "wrong in places":
+        yield Found(
+            f"in groups of like users the logged propensities are off by {percent(found.group_spread)} (a standard "
+            "deviation, noise taken off), though right on the whole",
+            "look at how they were logged; or leave them out and have them estimated",
+        )
+
+
+def find_no_overlap(least: float, most: float) -> Callable[[Audit], Iterator[Found]]:
+    """Actions that a share of the users, `least` or more and below `most`, practically never saw."""
+
+    def find(audit: Audit) -> Iterator[Found]:
+        for a, action in enumerate(audit.overlap.actions):
+            if least <= action.never_share < most:
+                yield Found(
+                    f"{percent(action.never_share)} of the users ({action.never_who}) practically never saw "
+                    f"{action.name} (at most {100 * action.never_high:.2g} % of them): what it would do to them is "
+                    "not in the log",
+                    f"leave out the rows of {action.name}, or decide for the other users only",
+                    a,
+                )
+
+    return find
+
+
+def find_thin_overlap(audit: Audit) -> Iterator[Found]:
+    """Common actions of which a tenth of the users had hardly a chance."""
+    for action, known in zip(audit.overlap.actions, audit.actions.actions, strict=True):
+        if action.users_below_1 >= 0.1 and known.rows >= 0.05 * audit.facts.n_rows:
+            rows = sum(action.counts[: _n_bins_below_1(audit.overlap.edges)])
+            yield Found(
+                f"{percent(action.users_below_1)} of the users had a chance below 1 % of {action.name}: {rows} rows "
+                "speak for all of them",
+                "cap the action's virtual plays, or decide for the other users only",
+            )
+
+
+def _n_bins_below_1(edges: tuple[float, ...]) -> int:
+    """How many bins lie below 0.01."""
+    return sum(high <= 0.01 for high in edges[1:])
+
+
+def find_leaked_columns(kind: str) -> Callable[[Audit], Iterator[Found]]:
+    """Columns that tell the outcome; `kind` is "leak" or "suspect"."""
+
+    def find(audit: Audit) -> Iterator[Found]:
+        for column in audit.leakage.of_kind(kind):
+            how = f"R2 {column.r2:.2f}" + ("" if math.isnan(column.auc) else f", AUC {column.auc:.3f}")
+            yield Found(
+                f"the context {column.name} tells the outcome almost by itself ({how} within an action)"
+                if kind == "leak"
+                else f"the context {column.name} tells far more of the outcome than any other column ({how})",
+                "was it known before the decision? If not, leave it out",
+            )
+
+    return find
+
+
+def find_other_users(severity: str) -> Callable[[Audit], Iterator[Found]]:
+    """Users to come who are not like the log's, as far off as `severity` says."""
+
+    def find(audit: Audit) -> Iterator[Found]:
+        found = audit.population
+        if found is None:
+            return
+        changes = found.best is not None and found.best != audit.actions.best and found.lead > 1.64 * found.lead_error
+        is_far = found.kept_share < 0.2 or found.auc >= 0.8 or found.unseen_share > 0.1 or changes
+        worst = abs(found.columns[0].difference) if found.columns else 0.0
+        is_off = found.auc >= 0.6 or worst >= LARGE or found.kept_share < 0.8 or found.unseen_share > 0.01
+        if not (is_far if severity == "stop" else is_off):
+            return
+        column = f", most in {found.columns[0].name}" if found.columns else ""
+        text = (
+            f"the users to come differ from the log's{column} (they can be told apart with AUC {found.auc:.2f}; "
+            f"weighted to them, {percent(found.kept_share)} of the rows' worth is left)"
+        )
+        if found.unseen_share > 0.01:
+            text += f"; {percent(found.unseen_share)} of them have a category that the log never shows"
+        if changes:
+            assert found.best is not None
+            text += f"; for them {audit.facts.action_names[found.best]} is best"
+        yield Found(text, "weight the log to the users to come (population=), or start without it")
+
+    return find
+
+
+def find_miscalibration(audit: Audit) -> Iterator[Found]:
+    """Estimated propensities that are off in groups of like users."""
+    found = audit.propensities
+    if not found.is_checked and found.group_p_value < 1e-4 and found.group_spread > 0.1:
+        yield Found(
+            f"the estimated propensities are off by {percent(found.group_spread)} in groups of like users (a "
+            "standard deviation, noise taken off)",
+            "estimate them with a classifier that can follow the logging policy: estimate_propensities(log, "
+            "classifier)",
+        )
+
+
+def find_refuted(audit: Audit) -> Iterator[Found]:
+    """Tests that the lead of the best does not stand."""
+    for refutation in audit.refutations.failed:
+        yield Found(
+            f"the difference between the best two does not stand the test of {refutation.name}: expected "
+            f"{refutation.expects}, found {refutation.value:.3g} (s.e. {refutation.error:.2g})",
+            "something in the adjustment is not right; look at balance and propensities",
+        )
+
+
+def find_heavy_rows(audit: Audit) -> Iterator[Found]:
+    """Actions whose mean hangs on one row."""
+    for action in audit.actions.actions:
+        if is_heavy(action):
+            yield Found(
+                f"one row carries {percent(action.heaviest_share)} of the mean of {action.name}: its "
+                f"{action.virtual_plays} virtual plays promise too much",
+                "cap the action's virtual plays",
+            )
+
+
+def find_tipping(audit: Audit) -> Iterator[Found]:
+    """A confounder no stronger than a known column would turn the decision."""
+    found = audit.sensitivity
+    if found is not None and audit.facts.propensities == "estimated" and found.strongest >= found.tipping > 0.0:
+        yield Found(
+            f"a hidden confounder as strong as {found.benchmarks[0].column} would move the difference between the "
+            f"best two by {found.strongest:.3g}, and {found.tipping:.3g} turns the decision",
+            "cap the virtual plays, so that live users can overrule the log",
+        )
+
+
+def find_unadjusted(audit: Audit) -> Iterator[Found]:
+    """There is nothing to adjust by."""
+    if audit.facts.propensities == "estimated" and not audit.facts.context_names:
+        yield Found(
+            "there are neither propensities nor contexts: nothing can be adjusted for, the means are the raw "
+            "averages",
+            "unless the actions were drawn by lot, add contexts or propensities",
+        )
+
+
+def find_estimated(audit: Audit) -> Iterator[Found]:
+    """The propensities had to be estimated."""
+    if audit.facts.propensities == "estimated" and audit.facts.context_names:
+        yield Found(
+            "the log has no propensities; they were estimated from the contexts, which is right only if the contexts "
+            "hold everything that the choice of action went by",
+            "log the propensities from now on",
+        )
+
+
+def find_unshown(audit: Audit) -> Iterator[Found]:
+    """Actions that the log never shows."""
+    names = [str(action.name) for action in audit.actions.actions if action.rows == 0]
+    if names:
+        some = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        yield Found(f"the log never shows {some}", "the bandit will have to try what the log does not know")
+
+
+def find_unclear_lead(audit: Audit) -> Iterator[Found]:
+    """The lead of the best may be noise."""
+    if audit.actions.second is not None and not audit.actions.is_lead_clear:
+        assert audit.actions.best is not None
+        best, second = (audit.actions.actions[a].name for a in (audit.actions.best, audit.actions.second))
+        low, high = audit.actions.lead_low, audit.actions.lead_high
+        interval = f"{percent(audit.actions.level)} interval {low:.3g} to {high:.3g}"
+        interval = interval if math.isfinite(low) else "too few rows for an interval"
+        yield Found(
+            f"the lead of {best} over {second}, {audit.actions.lead:.3g}, may be noise ({interval})",
+            "the log alone does not settle it; a warm-started bandit will",
+        )

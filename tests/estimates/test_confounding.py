@@ -5,8 +5,7 @@ import pytest
 
 import headstart as hs
 from headstart.estimates.confounding import omit_columns
-from headstart.estimates.population import standardise
-from headstart.estimates.ridge import fit, sum_rows
+from headstart.estimates.ridge import fit, standardise, sum_rows
 
 
 def test_by_hand():

@@ -8,7 +8,8 @@ import pytest
 
 import headstart as hs
 from headstart.errors import ContextError, OptionError
-from headstart.estimates.population import as_population, population_weights, standardise
+from headstart.estimates.population import as_population, population_weights
+from headstart.estimates.ridge import standardise
 
 
 def shifted(rng: np.random.Generator, n: int = 600) -> tuple[hs.Log, np.ndarray]:

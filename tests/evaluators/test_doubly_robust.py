@@ -8,7 +8,7 @@ from sklearn.linear_model import LinearRegression
 
 import headstart as hs
 from headstart.errors import OptionError
-from headstart.estimates.standard_errors import calibrate, cut
+from headstart.estimates.doubly_robust import calibrate, cut
 
 
 def drain(evaluator, context, action) -> list[float]:

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from headstart.arrays import Floats
-from headstart.estimates.population import moving_columns, standardise
-from headstart.estimates.ridge import fit, sum_rows
+from headstart.estimates.ridge import fit, moving_columns, standardise, sum_rows
 from headstart.logs.log import Log
 
 

@@ -5,7 +5,7 @@ Right if the propensities or the regression are right. Two forms:
 - `robust_terms`: per row and action m_a(x_i) + 1{a_i = a} w_i (y_i - m_a(x_i)), whose averages are means, and whose
   averages with a policy's chances are the policy's value.
 - `robust_means`: the same with weights that are normalised, cut and calibrated per action, and with errors that cover
-  with few rows (`standard_errors`).
+  with few rows (`summary`).
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ from __future__ import annotations
 import numpy as np
 
 from headstart.arrays import Floats, Integers
-from headstart.estimates.population import balancing_weights, standardise
+from headstart.estimates.population import balancing_weights
 from headstart.estimates.regression import Regressor, predict_others
-from headstart.estimates.ridge import fit, predict_actions, predict_for, predict_left_out, sum_rows
-from headstart.estimates.standard_errors import CorrectedMeans, calibrate, correct_means, cut
-from headstart.estimates.summary import Summary
+from headstart.estimates.ridge import fit, predict_actions, predict_for, predict_left_out, standardise, sum_rows
+from headstart.estimates.summary import CorrectedMeans, Summary, correct_means
 from headstart.logs.any_log import AnyLog
 from headstart.logs.log import Log
 from headstart.randomness import RNG
@@ -35,29 +34,32 @@ def robust_means(
     log: Log, estimator: Regressor | None = None, users: Floats | None = None, n_folds: int = 5, rng: RNG = 0
 ) -> CorrectedMeans:
     """The means per action of a log with propensities; for users with these contexts, (m, d), if they are given."""
+    actions, outcomes, k = log.actions, log.outcomes, log.n_actions
     assert log.propensities is not None
     standard = standardise(log.contexts, *([] if users is None else [users]))
-    shares, moves = _shares(log, 1.0 / log.propensities, *standard)
+    shares, moves = _shares(actions, k, 1.0 / log.propensities, *standard)
     if estimator is None:
-        inside, outside = predict_for(log.actions, log.outcomes, log.n_actions, *standard)
+        inside, outside = predict_for(actions, outcomes, k, *standard)
     else:
         inside, outside = predict_others(log, estimator, n_folds, rng, users)
-    residuals = log.outcomes - inside[np.arange(len(log)), log.actions]
+    residuals = outcomes - inside[np.arange(actions.size), actions]
     # What cut and calibration changed is the difference of two answers to one question: a sign of their error.
-    allowances: Floats = np.bincount(log.actions, moves * residuals, log.n_actions).astype(np.float64)
-    return correct_means(log.actions, log.outcomes, shares, inside, outside, allowances)
+    allowances: Floats = np.bincount(actions, moves * residuals, k).astype(np.float64)
+    return correct_means(actions, outcomes, shares, inside, outside, allowances)
 
 
-def _shares(log: Log, weights: Floats, contexts: Floats, users: Floats | None = None) -> tuple[Floats, Floats]:
+def _shares(
+    actions: Integers, n_actions: int, weights: Floats, contexts: Floats, users: Floats | None = None
+) -> tuple[Floats, Floats]:
     """A share per row, which sum to 1 over an action's rows, and how far it is from the plain one, each (n,).
 
     Towards another population the tilt is no error: only the cut counts as a move.
     """
-    shares, moves = np.empty(len(log)), np.empty(len(log))
+    shares, moves = np.empty(actions.size), np.empty(actions.size)
     d = contexts.shape[1]
     target = np.zeros(d) if users is None else users.mean(axis=0)  # standardised: the log's means are 0
-    for a in range(log.n_actions):
-        rows = np.flatnonzero(log.actions == a)
+    for a in range(n_actions):
+        rows = np.flatnonzero(actions == a)
         if rows.size == 0:
             continue
         plain = weights[rows] / weights[rows].sum()
@@ -69,6 +71,35 @@ def _shares(log: Log, weights: Floats, contexts: Floats, users: Floats | None = 
             share = balancing_weights(contexts[rows], target, d * float(share @ share), share)
         shares[rows] = share
     return shares, moves
+
+
+def cut(shares: Floats, most: float) -> Floats:
+    """Shares of which none is above `most` (at least 1/n); what is cut off goes to the others in proportion."""
+    while True:
+        over = shares > most * (1.0 + 1e-12)
+        if not over.any():
+            return shares
+        full = shares >= most
+        rest = shares[~full].sum()
+        if rest <= 0.0:
+            return np.full(shares.size, 1.0 / shares.size)
+        shares = np.where(full, most, shares * ((1.0 - most * full.sum()) / rest))
+
+
+def calibrate(shares: Floats, contexts: Floats, target: Floats) -> Floats:
+    """Shares moved, by as little as can be, so that the mean of the (standardised) contexts comes nearer to the
+    target.
+
+    v_i (1 + (x_i - mean)'l), l = (S + d sum(v^2) I)^-1 (target - mean), S the weighted covariance: the calibration of
+    survey sampling (Deville and Sarndal 1992) with a ridge of the size that d chance imbalances of so many rows have.
+    What the regression got wrong of a linear outcome is then mostly balanced away.
+    """
+    mean = shares @ contexts
+    centred = contexts - mean
+    spread = (centred * shares[:, None]).T @ centred
+    spread.flat[:: spread.shape[0] + 1] += spread.shape[0] * (shares @ shares)
+    moved: Floats = shares * (1.0 + centred @ np.linalg.solve(spread, target - mean))
+    return moved
 
 
 def robust_table_means(table: AnyLog, sample: Log) -> CorrectedMeans:

@@ -15,8 +15,9 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from headstart.arrays import Bools, Floats
+from headstart.arrays import Floats
 from headstart.errors import ContextError
+from headstart.estimates.ridge import standardise
 from headstart.logs.encoding import Encoding
 from headstart.logs.frames import named_columns
 from headstart.logs.log import Log
@@ -145,24 +146,6 @@ def _dual(centred: Floats, offsets: Floats, multipliers: Floats, ridge: float) -
     raw = np.exp(scores - top)
     total = raw.sum()
     return float(top + np.log(total) + 0.5 * ridge * (multipliers @ multipliers)), raw / total
-
-
-def moving_columns(contexts: Floats) -> Bools:
-    """Which columns have more than one value, (d,)."""
-    return _moves(contexts.mean(axis=0), contexts.std(axis=0))
-
-
-def _moves(centre: Floats, spread: Floats) -> Bools:
-    # A column of one value may come out of the mean with a spread of rounding errors.
-    moves: Bools = spread > 1e-12 * np.maximum(np.abs(centre), 1e-300)
-    return moves
-
-
-def standardise(contexts: Floats, *others: Floats) -> tuple[Floats, ...]:
-    """The columns that move, centred and scaled by the first matrix's mean and spread, in every matrix."""
-    centre, spread = contexts.mean(axis=0), contexts.std(axis=0)
-    moving = _moves(centre, spread)
-    return tuple((matrix[:, moving] - centre[moving]) / spread[moving] for matrix in (contexts, *others))
 
 
 def population_weights(log: Log, population: object, ridge: float = RIDGE) -> Floats:

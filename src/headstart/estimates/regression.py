@@ -8,8 +8,7 @@ import numpy as np
 
 from headstart.arrays import Bools, Floats
 from headstart.estimates.cross_fit import cross_fit, deal_folds
-from headstart.estimates.population import standardise
-from headstart.estimates.ridge import fit, predict_actions, predict_for, sum_rows
+from headstart.estimates.ridge import fit, predict_actions, predict_for, standardise, sum_rows
 from headstart.logs.log import Log
 from headstart.randomness import RNG
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from headstart.arrays import Floats, Integers
+from headstart.arrays import Bools, Floats, Integers
 
 # Shares of variance explained that the penalty is chosen from: penalty = d (1 - share) / share in standard units.
 _SHARES = np.array([0.001, 0.01, 0.03, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97, 0.99, 0.999])
@@ -96,6 +96,24 @@ def centre_rows(
             sums.spread[a], sums.moment[a] = (w * apart.T) @ apart, (w * off) @ apart
             sums.total[a] = w @ off**2
     return sums
+
+
+def moving_columns(contexts: Floats) -> Bools:
+    """Which columns have more than one value, (d,)."""
+    return _moves(contexts.mean(axis=0), contexts.std(axis=0))
+
+
+def _moves(centre: Floats, spread: Floats) -> Bools:
+    # A column of one value may come out of the mean with a spread of rounding errors.
+    moves: Bools = spread > 1e-12 * np.maximum(np.abs(centre), 1e-300)
+    return moves
+
+
+def standardise(contexts: Floats, *others: Floats) -> tuple[Floats, ...]:
+    """The columns that move, centred and scaled by the first matrix's mean and spread, in every matrix."""
+    centre, spread = contexts.mean(axis=0), contexts.std(axis=0)
+    moving = _moves(centre, spread)
+    return tuple((matrix[:, moving] - centre[moving]) / spread[moving] for matrix in (contexts, *others))
 
 
 def sum_rows(contexts: Floats, outcomes: Floats, groups: Integers, n_groups: int) -> Floats:

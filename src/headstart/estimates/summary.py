@@ -1,12 +1,24 @@
-"""Summary: what a log knows of each action, in four numbers that need no rows."""
+"""Summary: what a log knows of each action, in numbers that need no rows, with honest standard errors.
+
+The means are a prediction corrected by weighted residuals: mean_a = average of m_a(x) over the population + sum of
+v_i (y_i - m_a(x_i)) over the rows of a, the v_i summing to 1. With m = 0 it is a weighted mean. Three things make the
+errors cover with few rows: a row's residual is what it would be without its own pull (jackknife), an action's
+variance leans on that of all actions, and the error is widened from the normal's quantile to Student's.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from headstart.arrays import Floats
+from headstart.arrays import Floats, Integers
+
+# A variance from n rows is averaged with the pooled one as if that were from this many more: three equal outcomes do
+# not make an action noiseless.
+PRIOR_ROWS = 2.0
+_NORMAL = 1.959963984540054
 
 
 @dataclass(frozen=True)
@@ -31,3 +43,88 @@ class Summary:
         with np.errstate(divide="ignore", invalid="ignore"):
             sizes = self.variances / self.standard_errors**2
         return np.where(np.isfinite(sizes), sizes, 0.0)
+
+
+class CorrectedMeans(NamedTuple):
+    """Means per action with their errors."""
+
+    summary: Summary
+    errors: Floats  # (K,) the influence function's standard errors, not widened; NaN for an action never shown
+    scatters: Floats  # (K,) weighted variances of the outcome as observed
+    sizes: Floats  # (K,) 1 / sum of v_i^2: rows of equal weight that would be as noisy
+
+
+def correct_means(
+    actions: Integers,
+    outcomes: Floats,
+    shares: Floats,
+    inside: Floats,
+    outside: Floats | None = None,
+    allowances: Floats | None = None,
+) -> CorrectedMeans:
+    """The means and their errors.
+
+    Parameters
+    ----------
+    actions, outcomes, shares
+        (n,): the v_i of a row, which sum to 1 over the rows of an action; calibrated ones may be negative.
+    inside, outside
+        m_a for the log's rows, (n, K), and for a population's, (m, K), if the mean is over that.
+    allowances
+        (K,): how far a mean may have been moved on purpose; added in squares.
+    """
+    n, k = inside.shape
+    means, errors, wide = np.full(k, np.nan), np.full(k, np.nan), np.full(k, np.inf)
+    variances, scatters, sizes = np.full(k, np.nan), np.zeros(k), np.zeros(k)
+    residuals = outcomes - inside[np.arange(n), actions]
+    residual_variance = variance_within(actions, residuals, k)
+    outcome_variance = variance_within(actions, outcomes, k)
+    for a in range(k):
+        rows = np.flatnonzero(actions == a)
+        if rows.size == 0:
+            continue
+        share, left, predicted = shares[rows], residuals[rows], inside[:, a] if outside is None else outside[:, a]
+        correction, level = share @ left, predicted.mean()
+        means[a] = level + correction
+        squares = float(share @ share)
+        sizes[a] = min(1.0 / squares, float(rows.size))
+        # Without its own pull a row's residual would be this much larger.
+        pulls = share * (left - correction) / np.maximum(1.0 - share, 0.5 / rows.size)
+        noise = _shrunk(float(pulls @ pulls), sizes[a], residual_variance * squares)
+        if outside is None:  # the same rows average the prediction
+            moved = (predicted - level) / n
+            between = max(moved @ moved + 2.0 * (moved[rows] @ pulls), 0.0) * n / max(n - 1, 1)
+        else:
+            between = predicted.var(ddof=1) / predicted.size if predicted.size > 1 else 0.0
+        allowance = 0.0 if allowances is None else allowances[a]
+        errors[a] = np.sqrt(noise + between + allowance * allowance)
+        wide[a] = errors[a] * _widening(sizes[a])
+        positive = np.maximum(share, 0.0)
+        positive /= positive.sum()
+        apart = outcomes[rows] - positive @ outcomes[rows]
+        scatters[a] = positive @ (apart * apart)
+        unbiased = float(scatters[a] * sizes[a] / max(sizes[a] - 1.0, 0.5))
+        variances[a] = _shrunk(unbiased, sizes[a], outcome_variance)
+    return CorrectedMeans(Summary(means, wide, variances), errors, scatters, sizes)
+
+
+def variance_within(actions: Integers, values: Floats, n_actions: int) -> float:
+    """The variance of values around their action's mean, over all actions; around one mean if none has two rows."""
+    counts = np.bincount(actions, minlength=n_actions)
+    freedom = actions.size - np.count_nonzero(counts)
+    if freedom == 0:
+        return float(values.var(ddof=1)) if values.size > 1 else 0.0
+    centres = np.bincount(actions, values, n_actions) / np.maximum(counts, 1)
+    left = values - centres[actions]
+    return float(left @ left) / freedom
+
+
+def _shrunk(variance: float, size: float, pooled: float) -> float:
+    return (size * variance + PRIOR_ROWS * pooled) / (size + PRIOR_ROWS)
+
+
+def _widening(size: float) -> float:
+    """Student's 97.5 % quantile over the normal's."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(max(size - 1.0, 0.0) + PRIOR_ROWS, 0.975)) / _NORMAL

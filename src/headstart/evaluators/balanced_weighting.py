@@ -10,10 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from headstart.checks import check_number
-from headstart.estimates.population import RIDGE, as_population, balancing_weights, standardise
-from headstart.estimates.ridge import predict_for
-from headstart.estimates.standard_errors import correct_means
-from headstart.estimates.summary import Summary
+from headstart.estimates.population import RIDGE, as_population, balancing_weights
+from headstart.estimates.ridge import predict_for, standardise
+from headstart.estimates.summary import Summary, correct_means
 from headstart.estimates.weighted import weigh_rows
 from headstart.evaluators.compiled import BudgetEvaluator
 from headstart.logs.log import Log

@@ -13,8 +13,7 @@ from headstart.checks import check_action, check_context
 from headstart.errors import MissingExtraError, OptionError
 from headstart.estimates.population import as_population
 from headstart.estimates.regression import Regressor
-from headstart.estimates.standard_errors import correct_means
-from headstart.estimates.summary import Summary
+from headstart.estimates.summary import Summary, correct_means
 from headstart.evaluators.compiled import CompiledEvaluator
 from headstart.kernels import get_outcome, implements, is_exhausted
 from headstart.logs.log import Log

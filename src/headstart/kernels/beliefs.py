@@ -79,3 +79,11 @@ def take_log_back(state: Believing, action: int) -> None:
     for j in range(belief.log_others.size):
         belief.log_priors[action, j] = belief.log_others[j]
     refresh(state, action)
+
+
+def settle(belief: Belief) -> Moments:
+    """Weigh every action before any user, where the log tells the variance; returns the tally of nobody."""
+    tally = Moments(*np.zeros((len(Moments._fields), belief.variances.size)))
+    for a in np.flatnonzero(belief.variances > 0.0).tolist():
+        _weigh(tally, belief, a, belief.variances[a])
+    return tally

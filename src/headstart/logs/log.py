@@ -13,7 +13,7 @@ from headstart.arrays import Floats, Integers
 from headstart.errors import ActionError, LogError
 from headstart.logs.encoding import Encoding, encode_columns
 from headstart.logs.reading import Reading
-from headstart.logs.sums import EVERY, ActionSums, ContextSums, count_propensities, sum_actions, sum_contexts
+from headstart.logs.sums import EVERY, ActionSums, ContextSums
 from headstart.logs.validation import check_chances, check_column_of_numbers, index_actions, listed, read_only
 from headstart.randomness import RNG, as_generator
 
@@ -39,9 +39,22 @@ class Log:
         The full set of actions, so that one the log never shows still exists.
     context_names
         Names of the columns when `contexts` is a plain matrix.
-    """
 
-    _reading: Reading | None = None
+    Attributes
+    ----------
+    actions, outcomes
+        Action indices and outcomes, (n,). No array of a log can be written to.
+    contexts
+        Encoded contexts, (n, d); d, `n_features`, is 0 for a log without contexts.
+    propensities, propensity_matrix
+        The chance of the action taken, (n,), and of every action, (n, K), where they are known, else None.
+    action_names, n_actions
+        The labels, in the order of their indices, and how many they are.
+    encoding, context_names
+        How a user's columns become numbers, and the names of the encoded columns.
+    reading
+        How `read_log` read it: columns recognised, rows dropped; None for a log made from arrays.
+    """
 
     def __init__(
         self,
@@ -53,17 +66,22 @@ class Log:
         context_names: Sequence[str] | None = None,
         n_actions: int | None = None,
     ) -> None:
-        self._outcomes = check_column_of_numbers("outcome", outcomes)
-        n = self._outcomes.size
+        self.outcomes = check_column_of_numbers("outcome", outcomes)
+        n = self.outcomes.size
         if n == 0:
             raise LogError("the log is empty: it needs at least one row")
-        self._actions, self._action_names = index_actions(actions, action_names, n_actions, n)
-        self._encoding, matrix = encode_columns(contexts, context_names, n)
-        self._contexts = read_only(matrix)
-        self._propensities, self._propensity_matrix = check_chances(
-            propensities, self._actions, len(self._action_names)
-        )
-        self._index = {name: k for k, name in enumerate(self._action_names)}
+        self.actions, names = index_actions(actions, action_names, n_actions, n)
+        encoding, matrix = encode_columns(contexts, context_names, n)
+        self._name(encoding, names)
+        self.contexts: Floats = read_only(matrix)
+        self.propensities, self.propensity_matrix = check_chances(propensities, self.actions, self.n_actions)
+        self.reading: Reading | None = None
+
+    def _name(self, encoding: Encoding, action_names: tuple[Hashable, ...]) -> None:
+        self.encoding, self.action_names = encoding, action_names
+        self.context_names, self.n_features = encoding.names, len(encoding.names)
+        self.n_actions = len(action_names)
+        self._index = {name: k for k, name in enumerate(action_names)}
 
     @classmethod
     def of_encoded(
@@ -79,70 +97,15 @@ class Log:
         """The log of action indices and of columns that are encoded already, as tables keep them."""
         k = len(action_names)
         log = cls(actions, outcomes, contexts, propensities, context_names=encoding.names, n_actions=k)
-        log._encoding, log._action_names = encoding, tuple(action_names)
-        log._index = {name: k for k, name in enumerate(log._action_names)}
+        log._name(encoding, tuple(action_names))
         return log
 
     @property
-    def actions(self) -> Integers:
-        """Action indices, (n,)."""
-        return self._actions
-
-    @property
-    def outcomes(self) -> Floats:
-        """Outcomes, (n,)."""
-        return self._outcomes
-
-    @property
-    def contexts(self) -> Floats:
-        """Encoded contexts, (n, d); d is 0 for a log without contexts."""
-        return self._contexts
-
-    @property
-    def propensities(self) -> Floats | None:
-        """The chance of the action taken, (n,), or None."""
-        return self._propensities
-
-    @property
-    def propensity_matrix(self) -> Floats | None:
-        """The chance of every action, (n, K), or None."""
-        return self._propensity_matrix
-
-    @property
     def has_propensities(self) -> bool:
-        return self._propensities is not None
-
-    @property
-    def action_names(self) -> tuple[Hashable, ...]:
-        """The labels, in the order of their indices."""
-        return self._action_names
-
-    @property
-    def context_names(self) -> tuple[str, ...]:
-        """The names of the encoded columns."""
-        return self._encoding.names
-
-    @property
-    def encoding(self) -> Encoding:
-        """How a user's columns become numbers."""
-        return self._encoding
-
-    @property
-    def n_actions(self) -> int:
-        return len(self._action_names)
-
-    @property
-    def n_features(self) -> int:
-        """Columns of `contexts`."""
-        return int(self._contexts.shape[1])
-
-    @property
-    def reading(self) -> Reading | None:
-        """How `read_log` read it: columns recognised, rows dropped; None for a log made from arrays."""
-        return self._reading
+        return self.propensities is not None
 
     def __len__(self) -> int:
-        return self._outcomes.size
+        return self.outcomes.size
 
     def __repr__(self) -> str:
         known = "with" if self.has_propensities else "without"
@@ -154,22 +117,22 @@ class Log:
         try:
             return self._index[label]
         except (KeyError, TypeError):
-            raise ActionError(f"unknown action {label!r}; known: {listed(self._action_names)}") from None
+            raise ActionError(f"unknown action {label!r}; known: {listed(self.action_names)}") from None
 
     def context(self, user: Mapping[str, object] | ArrayLike) -> Floats:
         """One user's columns, by name, as the vector that oracles and evaluators take."""
-        return self._encoding.encode(user)
+        return self.encoding.encode(user)
 
     def with_propensities(self, propensities: ArrayLike) -> Log:
         """The same log with these propensities (of the actions taken, or the whole matrix)."""
         twin = copy(self)
-        twin._propensities, twin._propensity_matrix = check_chances(propensities, self._actions, self.n_actions)
+        twin.propensities, twin.propensity_matrix = check_chances(propensities, self.actions, self.n_actions)
         return twin
 
     def with_reading(self, reading: Reading) -> Log:
         """The same log with a word on how it was read."""
         twin = copy(self)
-        twin._reading = reading
+        twin.reading = reading
         return twin
 
     def take(self, rows: ArrayLike) -> Log:
@@ -178,23 +141,23 @@ class Log:
         if chosen.size == 0:
             raise LogError("the log is empty: no row was chosen")
         twin = copy(self)
-        twin._actions = read_only(self._actions[chosen])
-        if twin._actions.size == 0:
+        twin.actions = read_only(self.actions[chosen])
+        if twin.actions.size == 0:
             raise LogError("the log is empty: no row was chosen")
-        twin._outcomes = read_only(self._outcomes[chosen])
-        twin._contexts = read_only(self._contexts[chosen])
-        twin._propensities = _rows_of(self._propensities, chosen)
-        twin._propensity_matrix = _rows_of(self._propensity_matrix, chosen)
+        twin.outcomes = read_only(self.outcomes[chosen])
+        twin.contexts = read_only(self.contexts[chosen])
+        twin.propensities = _rows_of(self.propensities, chosen)
+        twin.propensity_matrix = _rows_of(self.propensity_matrix, chosen)
         return twin
 
     def without(self, names: Collection[str]) -> Log:
         """The log without the context columns of these names; an encoded one takes its whole column with it."""
-        kept = self._encoding.kept_without(names)
+        kept = self.encoding.kept_without(names)
         if kept.size == self.n_features:
             return self
         twin = copy(self)
-        twin._encoding = self._encoding.without(names)
-        twin._contexts = read_only(self._contexts[:, kept])
+        twin._name(self.encoding.without(names), self.action_names)
+        twin.contexts = read_only(self.contexts[:, kept])
         return twin
 
     def sample(self, n_rows: int, rng: RNG = 0) -> Log:
@@ -206,7 +169,7 @@ class Log:
     @property
     def outcome_range(self) -> tuple[float, float]:
         """The smallest and the largest outcome."""
-        return float(self._outcomes.min()), float(self._outcomes.max())
+        return float(self.outcomes.min()), float(self.outcomes.max())
 
     def batches(self, n_rows: int = 1 << 16) -> Iterator[Log]:
         """All rows, as Logs; in one piece, since they are in memory already, whatever `n_rows` a table would take."""
@@ -214,17 +177,64 @@ class Log:
 
     def action_sums(self, only: Sequence[str] = EVERY) -> ActionSums:
         """Sums of outcomes and weights per action; all of them, also when a table would be asked for `only` some."""
-        return sum_actions(self._actions, self._outcomes, self._propensities, self.n_actions)
+        y, w = self.outcomes, None if self.propensities is None else 1.0 / self.propensities
+        return ActionSums(
+            n=np.bincount(self.actions, minlength=self.n_actions).astype(np.float64),
+            y=self._add(y),
+            yy=self._add(y * y),
+            w=self._add(w),
+            wy=self._add(None if w is None else w * y),
+            wyy=self._add(None if w is None else w * y * y),
+            ww=self._add(None if w is None else w * w),
+            wwy=self._add(None if w is None else w * w * y),
+            wwyy=self._add(None if w is None else w * w * y * y),
+            lowest=self._extreme(y, np.minimum, np.inf),
+            highest=self._extreme(y, np.maximum, -np.inf),
+            rarest=self._extreme(self.propensities, np.minimum, np.inf),
+        )
 
     def context_sums(self) -> ContextSums:
         """Sums of context columns per action, plain and weighted."""
-        return sum_contexts(self._actions, self._contexts, self._propensities, self.n_actions)
+        w = None if self.propensities is None else 1.0 / self.propensities
+        unknown = np.full((self.n_actions, self.n_features), np.nan)
+        return ContextSums(
+            x=self._add_columns(None, 1),
+            xx=self._add_columns(None, 2),
+            wx=unknown if w is None else self._add_columns(w, 1),
+            wxx=unknown.copy() if w is None else self._add_columns(w, 2),
+        )
 
     def propensity_counts(self, edges: ArrayLike) -> Integers:
-        """Rows per action and bin of the propensity of the action taken, (K, bins)."""
-        if self._propensities is None:
+        """Rows per action and bin of the propensity of the action taken, (K, bins); a bin holds its lower edge."""
+        if self.propensities is None:
             raise LogError("the log has no propensities: estimate them with hs.estimate_propensities(log)")
-        return count_propensities(self._actions, self._propensities, np.asarray(edges, float), self.n_actions)
+        limits = np.asarray(edges, float)
+        n_bins = limits.size - 1
+        bins = np.clip(np.searchsorted(limits, self.propensities, side="right") - 1, 0, n_bins - 1)
+        counts = np.bincount(self.actions * n_bins + bins, minlength=self.n_actions * n_bins)
+        return counts.reshape(self.n_actions, n_bins)
+
+    def _add(self, values: Floats | None) -> Floats:
+        """The sum of values per action, (K,); NaN if they are not known."""
+        if values is None:
+            return np.full(self.n_actions, np.nan)
+        return np.bincount(self.actions, values, self.n_actions).astype(np.float64)
+
+    def _add_columns(self, weights: Floats | None, power: int) -> Floats:
+        """The sum of a power of each column per action, (K, d), each row counted `weights` times."""
+        sums = np.empty((self.n_actions, self.n_features))
+        for j in range(self.n_features):
+            column = self.contexts[:, j] ** power
+            sums[:, j] = np.bincount(self.actions, column if weights is None else column * weights, self.n_actions)
+        return sums
+
+    def _extreme(self, values: Floats | None, of: np.ufunc, start: float) -> Floats:
+        """The smallest or largest value per action, (K,); NaN without rows, or if values are not known."""
+        if values is None:
+            return np.full(self.n_actions, np.nan)
+        found = np.full(self.n_actions, start)
+        of.at(found, self.actions, values)
+        return np.where(np.isinf(found), np.nan, found)
 
 
 def _rows_of(values: Floats | None, chosen: NDArray[np.generic]) -> Floats | None:

@@ -14,9 +14,9 @@ from headstart.checks import check_action, check_n_actions, check_number, check_
 from headstart.estimates.summary import Summary
 from headstart.kernels import absorb, implements, kernel, play, probabilities, update, withdraw
 from headstart.kernels.arrays import total
-from headstart.kernels.beliefs import Belief, refresh, take_log_back
+from headstart.kernels.beliefs import Belief, refresh, settle, take_log_back
 from headstart.kernels.choice import draw_available, fill_uniform
-from headstart.kernels.moments import Moments, absorb_moments, new_moments, update_moments
+from headstart.kernels.moments import Moments, absorb_moments, update_moments
 from headstart.kernels.random import draw_uniform
 from headstart.kernels.worth import mean_of, worth_of
 from headstart.oracles.compiled import CompiledOracle
@@ -174,7 +174,8 @@ class KnowledgeGradient(CompiledOracle[KnowledgeGradientState]):
     ) -> None:
         n = check_n_actions(n_actions)
         prior = LoggedPrior.of_summary(summary, check_trust(trust, n))
-        self._begin(prior, horizon, KnowledgeGradientOptions(caution=caution), rng)
+        options = KnowledgeGradientOptions(caution=caution)
+        self._begin(prior, check_whole("horizon", horizon), options, rng)
 
     @classmethod
     def from_prior(
@@ -185,20 +186,16 @@ class KnowledgeGradient(CompiledOracle[KnowledgeGradientState]):
         options: KnowledgeGradientOptions = KnowledgeGradientOptions(),
         rng: RNG = None,
     ) -> Self:
-        """From a prior that was made, printed or weakened before."""
+        """From a prior that was made, printed or weakened before. What comes in was checked where it was made."""
         oracle = cls.__new__(cls)
         oracle._begin(prior, horizon, options, rng)
         return oracle
 
     def _begin(self, prior: LoggedPrior, horizon: int, options: KnowledgeGradientOptions, rng: RNG) -> None:
-        n, users = prior.n_actions, float(check_whole("horizon", horizon))
-        settings = options.caution, options.cap, options.growth, options.greedy
-        state = KnowledgeGradientState(
-            new_moments(n), prior.new_belief(), users, *settings, np.full(n, np.inf), as_words(rng)
-        )
+        n, belief = prior.n_actions, prior.new_belief()
+        settings = float(horizon), options.caution, options.cap, options.growth, options.greedy
+        state = KnowledgeGradientState(settle(belief), belief, *settings, np.full(n, np.inf), as_words(rng))
         super().__init__(n, state)
-        for a in range(n):
-            refresh(state, a)
 
     def withdraw(self, action: int) -> None:
         """Forget what the log said of an action; what users did stays."""

@@ -105,7 +105,7 @@ class LoggedPrior:
         return replace(self, sizes=sizes)
 
     def new_belief(self) -> Belief:
-        """The arrays that an oracle works on. Its posterior has to be refreshed, once for each action."""
+        """The arrays that an oracle works on, to be settled (`kernels.beliefs`) before the first user."""
         with np.errstate(divide="ignore"):
             log_priors, log_others = np.log(self.chances), np.log(self.others)
         posterior = self.chances.copy(), self.centres.copy(), np.zeros(self.centres.shape)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -201,9 +202,8 @@ def find_reasons(rules: Sequence[Rule[Looked]], found: Looked) -> list[Reason]:
     finds anything speaks for all of them."""
     reasons: dict[str, list[Reason]] = {}
     for rule in rules:
-        if not reasons.get(rule.name):
-            reasons[rule.name] = [
-                Reason(rule.name, rule.subject, rule.severity, text, advice, action, rule.odds)
-                for text, advice, action in rule.find(found)
-            ]
-    return [reason for those in reasons.values() for reason in those]
+        those = reasons.setdefault(rule.name, [])
+        if not those:
+            for text, advice, action in rule.find(found):
+                those.append(Reason(rule.name, rule.subject, rule.severity, text, advice, action, rule.odds))
+    return list(chain.from_iterable(reasons.values()))

@@ -20,10 +20,8 @@ import numpy as np
 from headstart.arrays import Floats, Integers
 from headstart.errors import OptionError
 from headstart.estimates.cross_fit import deal_folds
-from headstart.estimates.doubly_robust import robust_terms
-from headstart.estimates.population import standardise
-from headstart.estimates.ridge import fit, predict_actions, predict_for, sum_rows
-from headstart.estimates.standard_errors import cut
+from headstart.estimates.doubly_robust import cut, robust_terms
+from headstart.estimates.ridge import fit, predict_actions, predict_for, standardise, sum_rows
 from headstart.forest import HonestForest
 from headstart.judgement.start.options import ForestChoiceOptions, StartOptions
 from headstart.judgement.start.started import Choice, View

@@ -139,7 +139,7 @@ class Settled(NamedTuple):
 
 def _settle_propensities(log: Log, population: object) -> Settled:
     notes: list[str] = []
-    if log.has_propensities:
+    if log.propensities is not None:
         reasons = find_reasons(QUICK_RULES, glance(log))
         if not log.n_features or all(reason.rule != "wrong propensities" for reason in reasons):
             return Settled(log, "logged", reasons, notes)
@@ -157,7 +157,7 @@ def _name_estimate(log: Log, population: object) -> str:
     if log.n_features:
         users = "the users to come" if population is not None else "users such as the log's"
         return f"means are doubly robust (regression corrected by weighted residuals), for {users}"
-    if log.has_propensities:
+    if log.propensities is not None:
         return "means are weighted by 1 / propensity: there are no contexts to do better with"
     return "means are plain averages: there is nothing to adjust by"
 

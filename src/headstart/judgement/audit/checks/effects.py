@@ -8,8 +8,7 @@ import numpy as np
 
 from headstart.arrays import Floats
 from headstart.estimates.doubly_robust import robust_terms
-from headstart.estimates.population import standardise
-from headstart.estimates.ridge import predict_for
+from headstart.estimates.ridge import predict_for, standardise
 from headstart.estimates.weighted import Ratio, root_sum_square, weigh_ratio
 from headstart.logs.log import Log
 

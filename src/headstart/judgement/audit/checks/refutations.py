@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from headstart.arrays import Floats
-from headstart.estimates.population import standardise
-from headstart.estimates.ridge import predict_for
+from headstart.estimates.ridge import predict_for, standardise
 from headstart.estimates.weighted import kish_size, root_sum_square
 from headstart.judgement.audit.checks.effects import robust_effect, weighted_effect
 from headstart.logs.log import Log

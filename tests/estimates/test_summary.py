@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from headstart.estimates.standard_errors import calibrate, correct_means, cut, variance_within
+from headstart.estimates.doubly_robust import calibrate, cut
+from headstart.estimates.summary import correct_means, variance_within
 
 
 def test_calibrated_shares_by_hand():

@@ -9,6 +9,7 @@ import pytest
 
 from headstart.errors import ContextError, LogError, OptionError
 from headstart.forest import ForestOptions, HonestForest
+from headstart.forest.planting import make_limits
 
 FEW = ForestOptions(n_trees=10)
 
@@ -145,6 +146,6 @@ def test_options_out_of_range_are_refused(wrong, text):
 
 def test_rows_per_tree_follow_the_options():
     """n = 1,000: half of it; 1000^0.8 = 251.19 rounded up; J takes honesty_fraction of them."""
-    assert ForestOptions().n_tree_rows(1_000) == 500
-    assert ForestOptions(subsample_exponent=0.8).n_tree_rows(1_000) == 252
-    assert ForestOptions(honesty_fraction=0.25).n_split_rows(1_000) == 125
+    assert make_limits(ForestOptions(), 2, 1_000, 1).n_tree == 500
+    assert make_limits(ForestOptions(subsample_exponent=0.8), 2, 1_000, 1).n_tree == 252
+    assert make_limits(ForestOptions(honesty_fraction=0.25), 2, 1_000, 1).n_split == 125

@@ -1,4 +1,4 @@
-"""The honest forest over several actions."""
+"""The honest forest over several actions. What comes in is checked here once, and trusted inside."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from headstart.arrays import Floats
-from headstart.errors import HeadstartError, LogError, OptionError
-from headstart.forest.boundary import check_contexts, check_one_context, check_rows
+from headstart.arrays import Floats, Integers
+from headstart.errors import ContextError, HeadstartError, LogError, OptionError
 from headstart.forest.leaves import add_rows, leaves_of
 from headstart.forest.options import ForestOptions
 from headstart.forest.planting import in_threads, plant
@@ -82,7 +81,7 @@ class HonestForest:
         n_actions : int
             K; an action may be absent from the rows, and is then predicted NaN.
         """
-        x, a, y = check_rows(contexts, actions, outcomes, n_actions)
+        x, a, y = _check_rows(contexts, actions, outcomes, n_actions)
         self._arrays = plant(x, a, y, n_actions, self.options, self.seed, self.n_threads)
         self._n_features = x.shape[1]
         return self
@@ -90,7 +89,7 @@ class HonestForest:
     def predict(self, contexts: ArrayLike) -> Floats:
         """(n, K) for contexts (n, d): the estimated outcome of each action; NaN where the log has no answer."""
         arrays = self.arrays
-        x = check_contexts(contexts, self.n_features)
+        x = _check_contexts(contexts, self.n_features)
         out = np.empty((x.shape[0], self.n_actions))
         run = compiled(predict_rows, ForestArrays)
         self._by_rows(lambda start, stop: run(arrays, x, start, stop, out), x.shape[0])
@@ -99,7 +98,7 @@ class HonestForest:
     def predict_one(self, context: ArrayLike) -> Floats:
         """(K,) for one context (d,): as `predict`, without its overhead."""
         arrays = self.arrays
-        x = check_one_context(context, self.n_features)
+        x = _check_one_context(context, self.n_features)
         out = np.empty(self.n_actions)
         if self._predict_context is None:
             self._predict_context = entry(predict_context, arrays, x, out)
@@ -115,7 +114,7 @@ class HonestForest:
         arrays, group_size = self.arrays, self.options.group_size
         if group_size == 1:
             raise OptionError("group_size must be at least 2 for a variance, got 1")
-        x = check_contexts(contexts, self.n_features)
+        x = _check_contexts(contexts, self.n_features)
         spread = np.empty((3, x.shape[0], self.n_actions))
         run = compiled(spread_rows, ForestArrays)
         self._by_rows(lambda start, stop: run(arrays, x, start, stop, group_size, spread), x.shape[0])
@@ -124,7 +123,7 @@ class HonestForest:
     def leaf_of(self, contexts: ArrayLike) -> NDArray[np.int32]:
         """(n_trees, n) the leaf of each context in each tree; leaves are numbered through all trees."""
         arrays = self.arrays
-        x = check_contexts(contexts, self.n_features)
+        x = _check_contexts(contexts, self.n_features)
         out = np.empty((arrays.roots.size, x.shape[0]), dtype=np.int32)
         run = compiled(leaves_of, ForestArrays)
         self._by_rows(lambda start, stop: run(arrays, x, start, stop, out), x.shape[0])
@@ -132,8 +131,8 @@ class HonestForest:
 
     def add(self, contexts: ArrayLike, actions: ArrayLike, outcomes: ArrayLike) -> None:
         """Add rows to the leaves of every tree; no split moves, so the trees stay honest."""
-        x, a, y = check_rows(contexts, actions, outcomes, self.n_actions)
-        x = check_contexts(x, self.n_features)
+        x, a, y = _check_rows(contexts, actions, outcomes, self.n_actions)
+        x = _check_contexts(x, self.n_features)
         compiled(add_rows, ForestArrays)(self.arrays, x, a, y)
 
     def save(self, path: str | Path) -> None:
@@ -160,3 +159,69 @@ class HonestForest:
         in_threads(
             lambda start: task(start, min(start + _ROWS_AT_ONCE, n)), range(0, n, _ROWS_AT_ONCE), self.n_threads
         )
+
+
+def _check_contexts(contexts: ArrayLike, n_features: int) -> Floats:
+    """Contexts to be asked about, as a C-ordered (n, d) of finite numbers."""
+    values = _as_floats(contexts, "contexts", ContextError)
+    if values.ndim != 2 or values.shape[1] != n_features:
+        raise ContextError(f"contexts must have shape (n, {n_features}), got {values.shape}")
+    _check_finite(values, ContextError)
+    return values
+
+
+def _check_one_context(context: ArrayLike, n_features: int) -> Floats:
+    """One context, as a (d,) of finite numbers."""
+    values = _as_floats(context, "context", ContextError)
+    if values.shape != (n_features,):
+        raise ContextError(f"context must have shape ({n_features},), got {values.shape}")
+    if not np.isfinite(values).all():
+        column = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise ContextError(f"context in column {column} must be a finite number, got {values[column]}")
+    return values
+
+
+def _check_rows(
+    contexts: ArrayLike, actions: ArrayLike, outcomes: ArrayLike, n_actions: int
+) -> tuple[Floats, Integers, Floats]:
+    """Rows to learn from: contexts (n, d), actions (n,) in 0..K-1, outcomes (n,), all finite, n and d >= 1."""
+    if n_actions < 1:
+        raise LogError(f"n_actions must be at least 1, got {n_actions}")
+    x = _as_floats(contexts, "contexts", LogError)
+    y = _as_floats(outcomes, "outcomes", LogError)
+    a = np.asarray(actions)
+    if x.ndim != 2 or 0 in x.shape:
+        raise LogError(f"contexts must have shape (n, d) with n and d at least 1, got {x.shape}")
+    for name, values in (("actions", a), ("outcomes", y)):
+        if values.shape != (x.shape[0],):
+            raise LogError(f"{name} must have shape ({x.shape[0]},), got {values.shape}")
+    _check_finite(x, LogError)
+    wrong = np.flatnonzero(~np.isfinite(y))
+    if wrong.size:
+        raise LogError(f"outcome in row {wrong[0]} must be a finite number, got {y[wrong[0]]}")
+    if a.dtype.kind not in "iu":
+        raise LogError(f"actions must be whole numbers, got {a.dtype}")
+    a = np.require(a, np.int64, ["C", "A", "W"])
+    wrong = np.flatnonzero((a < 0) | (a >= n_actions))
+    if wrong.size:
+        raise LogError(f"action in row {wrong[0]} must be in 0..{n_actions - 1}, got {a[wrong[0]]}")
+    return x, a, y
+
+
+def _as_floats(values: ArrayLike, name: str, error: type[HeadstartError]) -> Floats:
+    # numba compiles anew for each kind of array, read-only ones included, so all become of one kind here.
+    try:
+        return np.require(values, np.float64, ["C", "A", "W"])
+    except (TypeError, ValueError) as cause:
+        raise error(f"{name} must be numbers: {cause}") from cause
+
+
+def _check_finite(contexts: Floats, error: type[HeadstartError]) -> None:
+    # A finite sum proves finite terms, and needs no array of booleans; an overflowing one proves nothing.
+    with np.errstate(all="ignore"):
+        if np.isfinite(contexts.sum()):
+            return
+    wrong = np.argwhere(~np.isfinite(contexts))
+    if wrong.size:
+        row, column = wrong[0]
+        raise error(f"context in row {row}, column {column} must be a finite number, got {contexts[row, column]}")

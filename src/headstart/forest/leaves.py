@@ -1,8 +1,6 @@
-"""Leaf statistics: the sum and the number of outcomes of each action in each leaf."""
+"""Rows fall into the leaves of grown trees: to be added to their statistics, or to say which leaf is theirs."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,10 +32,3 @@ def leaves_of(arrays: ForestArrays, contexts: Floats, start: int, stop: int, out
         find_leaves(arrays.nodes, arrays.roots[tree], contexts, start, stop, waiting, leaves)
         for i in range(stop - start):
             out[tree, start + i] = leaves[i]
-
-
-def leaf_means(sums: Floats, counts: Floats) -> Floats:
-    """sums / counts, NaN where there is nothing to average."""
-    means = np.full(sums.shape, math.nan)
-    np.divide(sums, counts, out=means, where=counts > 0)
-    return means

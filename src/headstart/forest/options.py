@@ -78,32 +78,3 @@ class ForestOptions:
             raise OptionError(f"mtry must be positive, got {self.mtry}")
         if not 2 <= self.n_bins <= 256:
             raise OptionError(f"n_bins must be in 2..256, got {self.n_bins}")
-
-    def n_group_rows(self, n: int) -> int:
-        """Rows that the trees of one group share."""
-        return n if self.group_size == 1 else max(1, n // 2)
-
-    def n_tree_rows(self, n: int) -> int:
-        """s: rows that one tree sees."""
-        if self.subsample_exponent is None:
-            wanted = round(n * self.sample_fraction)
-        else:
-            wanted = math.ceil(n**self.subsample_exponent)
-        return max(1, min(wanted, self.n_group_rows(n)))
-
-    def n_split_rows(self, n: int) -> int:
-        """Rows of one tree that place its splits; at least one row is left to estimate."""
-        s = self.n_tree_rows(n)
-        return min(int(s * self.honesty_fraction), s - 1)
-
-    def mean_features(self, d: int) -> float:
-        """The Poisson mean of the number of features tried at a node."""
-        return float(min(d, math.ceil(math.sqrt(d) + 20))) if self.mtry is None else self.mtry
-
-    def split_chance(self, d: int) -> float:
-        """pi: each feature is split on with a chance of at least pi / d wherever it can be.
-
-        One feature alone is tried when Poisson(mtry) <= 1, and then it is uniform over the features.
-        """
-        mean = self.mean_features(d)
-        return (1.0 + mean) * math.exp(-mean)

@@ -1,22 +1,22 @@
-"""From rows to a forest: blocks of trees grown in threads and joined into one set of arrays."""
+"""From rows to a forest: columns are binned, blocks of trees grown in threads and joined into one set of arrays."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from headstart.arrays import Floats, Integers, Words
-from headstart.forest.binning import bin_columns, quantile_edges
 from headstart.forest.growing import TreeBlock, grow_block
-from headstart.forest.leaves import leaf_means
 from headstart.forest.options import ForestOptions
 from headstart.forest.presorting import MOST_SORTED
 from headstart.forest.sampling import ForestRows, Limits
 from headstart.forest.tree import NODE, ForestArrays
-from headstart.kernels.compile import compiled
+from headstart.kernels.compile import compiled, kernel
 
 T = TypeVar("T")
 
@@ -41,13 +41,51 @@ def plant(
     return _join(blocks)
 
 
+def quantile_edges(columns: Floats, n_bins: int) -> Floats:
+    """(d, n_bins - 1) edges at equal shares of the rows; bin b holds edges[b - 1] < x <= edges[b].
+
+    A value that fills several shares repeats its edge, which only leaves bins empty.
+    """
+    n = columns.shape[1]
+    positions = np.arange(1, n_bins) * n // n_bins
+    return np.ascontiguousarray(np.sort(columns, axis=1)[:, np.maximum(positions - 1, 0)])
+
+
+def bin_columns(columns: Floats, edges: Floats) -> NDArray[np.uint8]:
+    """(d, n) the bin of each value: the number of edges below it."""
+    bins = np.empty(columns.shape, dtype=np.uint8)
+    compiled(_assign)(columns, edges, bins)
+    return bins
+
+
+@kernel
+def _assign(columns: Floats, edges: Floats, bins: NDArray[np.uint8]) -> None:
+    for feature in range(columns.shape[0]):
+        for row in range(columns.shape[1]):
+            value = columns[feature, row]
+            low, high = 0, edges.shape[1]
+            while low < high:
+                middle = (low + high) // 2
+                if edges[feature, middle] < value:
+                    low = middle + 1
+                else:
+                    high = middle
+            bins[feature, row] = low
+
+
 def make_limits(options: ForestOptions, n_actions: int, n: int, d: int) -> Limits:
     """The options' consequences for n rows of d features."""
+    n_group = n if options.group_size == 1 else max(1, n // 2)  # rows that the trees of one group share
+    exponent = options.subsample_exponent
+    wanted = round(n * options.sample_fraction) if exponent is None else math.ceil(n**exponent)
+    n_tree = max(1, min(wanted, n_group))
+    n_split = min(int(n_tree * options.honesty_fraction), n_tree - 1)  # at least one row is left to estimate
+    n_tried = float(min(d, math.ceil(math.sqrt(d) + 20))) if options.mtry is None else options.mtry
     # A histogram is worth its scan of n_bins x K cells only if the node has several times as many rows.
     n_sorted = min(4 * options.n_bins * n_actions, MOST_SORTED)
     return Limits(
-        n_actions, options.n_group_rows(n), options.n_tree_rows(n), options.n_split_rows(n), options.group_size,
-        options.min_leaf, options.min_node, options.alpha, options.mean_features(d), n_sorted,
+        n_actions, n_group, n_tree, n_split, options.group_size,
+        options.min_leaf, options.min_node, options.alpha, n_tried, n_sorted,
     )  # fmt: skip
 
 
@@ -92,5 +130,12 @@ def _join(blocks: list[TreeBlock]) -> ForestArrays:
     counts = np.concatenate([block.counts for block in blocks])
     nodes = np.concatenate([block.nodes for block in blocks])
     return ForestArrays(
-        nodes, np.concatenate(roots), np.concatenate(leaf_starts), sums, counts, leaf_means(sums, counts)
+        nodes, np.concatenate(roots), np.concatenate(leaf_starts), sums, counts, _average(sums, counts)
     )
+
+
+def _average(sums: Floats, counts: Floats) -> Floats:
+    """sums / counts, NaN where there is nothing to average."""
+    means = np.full(sums.shape, math.nan)
+    np.divide(sums, counts, out=means, where=counts > 0)
+    return means

@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Generic, ParamSpec, TypeVar
+from typing import Generic, ParamSpec, Protocol, TypeVar, cast
 
 import numba
 from numba.extending import register_jitable
@@ -43,7 +43,13 @@ def is_compiling() -> bool:
     return not numba.config.DISABLE_JIT
 
 
-def compiled(
+class _Compiles(Protocol):
+    def __call__(
+        self, function: Callable[P, T], *states: type, allocates: bool = True, keeps_gil: bool = False
+    ) -> Callable[P, T]: ...
+
+
+def _compile(
     function: Callable[P, T], *states: type, allocates: bool = True, keeps_gil: bool = False
 ) -> Callable[P, T]:
     """`function` compiled for arguments that hold these state classes, cached on disk.
@@ -52,11 +58,6 @@ def compiled(
     `keeps_gil=True` other Python threads wait while it runs: right for what takes microseconds, where letting go of
     the lock and getting it back costs more than the work, and a second busy thread would hold it for milliseconds.
     """
-    return _compiled(function, states, allocates, keeps_gil)
-
-
-@cache
-def _compiled(function: Callable[P, T], states: tuple[type, ...], allocates: bool, keeps_gil: bool) -> Callable[P, T]:
     flags = {"_nrt": allocates, "nogil": not keeps_gil}
     folder = _cache_folder(function, states, str({**flags, **_OPTIONS})) if _have_files(function, *states) else None
     if folder is None:
@@ -70,6 +71,9 @@ def _compiled(function: Callable[P, T], states: tuple[type, ...], allocates: boo
     finally:
         numba.config.CACHE_DIR = before
     return dispatcher
+
+
+compiled = cast(_Compiles, cache(_compile))
 
 
 def entry(

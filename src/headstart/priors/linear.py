@@ -198,12 +198,12 @@ def _build(
         centres[b, LOGGED], inverses[b, LOGGED] = _at_zero(sums, b, slopes, about)
     levels, errors = centres[:, LOGGED, 0].copy(), inverses[:, LOGGED, 0, 0].copy()
     spread = max(whole / variance, 1.0)
-    for a in range(k):
-        others = shown[shown != a]
+    apart = [shown[shown != a] for a in range(k)]
+    told_by = [tell_common(informs[others], pulls[others], c) for others in apart]
+    for a, (others, (rest, told)) in enumerate(zip(apart, told_by, strict=True)):
         level, between = _level_prior(levels[others], errors[others], options.levels * spread, variance, options)
         if not others.size:
             level = float(sums.levels[a])
-        rest, told = tell_common(informs[others], pulls[others], c)
         centres[a, FADED:, 0], centres[a, FRESH, 1:] = level, told
         inverses[a, FRESH, 0, 0], inverses[a, FRESH, 1:, 1:] = between, rest + one / c_own
         if not sums.n[a]:  # LOGGED, SHIFTED and FADED have no chance, but are definite

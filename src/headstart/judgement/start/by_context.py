@@ -19,7 +19,6 @@ import numpy as np
 
 from headstart.arrays import Floats, Integers
 from headstart.errors import OptionError
-from headstart.estimates.cross_fit import deal_folds
 from headstart.estimates.doubly_robust import cut, robust_terms
 from headstart.estimates.ridge import fit, predict_actions, predict_for, standardise, sum_rows
 from headstart.forest import HonestForest
@@ -40,7 +39,7 @@ def choose_by_context(
     rng: np.random.Generator,
 ) -> Choice | None:
     """A linear model or a forest of these columns, from a log with propensities; None if none of them varies."""
-    n, k = len(log), log.n_actions
+    n, k = log.actions.size, log.n_actions
     columns = log.encoding.columns_of(decide_on)
     if not columns.size or np.unique(columns).size < columns.size:  # to start without contexts is decide_on=None
         raise OptionError(f"decide_on must name at least one column, and each once, got {list(decide_on)}")
@@ -54,7 +53,7 @@ def choose_by_context(
     prior, expanded = choose_prior(plain, log.actions, log.outcomes, k, trust, weights, options.linear_prior)
     if decides_on_all and n >= options.forest.fewest_rows:
         rows = rng.permutation(n)[: options.forest.most_rows]
-        better, doubt = compare_with_forest(log.take(rows), standard[rows], expanded[rows], options.forest, rng)
+        better, doubt = compare_with_forest(log, rows, standard[rows], expanded[rows], options.forest, rng)
         if better > options.forest.sure * doubt:
             why = f"on rows it has not seen it earns {better:.3g} ± {doubt:.2g} more a user than a linear model"
             whole = View(1.0, columns, np.zeros(columns.size), np.ones(columns.size))
@@ -87,28 +86,35 @@ def _undo_choices(log: Log) -> Floats:
 
 
 def compare_with_forest(
-    log: Log, standard: Floats, expanded: Floats, options: ForestChoiceOptions, rng: np.random.Generator
+    log: Log,
+    rows: Integers,
+    standard: Floats,
+    expanded: Floats,
+    options: ForestChoiceOptions,
+    rng: np.random.Generator,
 ) -> tuple[float, float]:
     """By how much a forest's policy is worth more than a linear model's on rows they were not learnt on, and its
-    standard error; the linear model's columns, products included, are `expanded`."""
-    n, k, actions, outcomes = len(log), log.n_actions, log.actions, log.outcomes
+    standard error; of these rows of the log, whose columns the forest sees as `standard`, the linear model, products
+    included, as `expanded`."""
+    n, k, actions, outcomes = rows.size, log.n_actions, log.actions[rows], log.outcomes[rows]
     assert log.propensities is not None
-    (contexts,) = standardise(log.contexts)
+    (contexts,) = standardise(log.contexts[rows])
     predicted, _ = predict_for(actions, outcomes, k, contexts)
     # (n, K) the doubly robust outcome of each action
-    robust = robust_terms(actions, outcomes, np.minimum(1.0 / log.propensities, np.sqrt(n)), predicted)
-    parts = deal_folds(n, options.n_parts, rng)
-    chosen = np.zeros((2, n), dtype=np.int64)
-    for part in range(options.n_parts):
-        held, kept = np.flatnonzero(parts == part), np.flatnonzero(parts != part)
+    weights = np.minimum(1.0 / log.propensities[rows], np.sqrt(n))
+    robust = robust_terms(actions, outcomes, weights, predicted)
+    parts = rng.permutation(np.arange(n) % options.n_parts)
+    line, forest = np.zeros((2, n), dtype=np.int64)
+    folds = [(np.flatnonzero(parts == part), np.flatnonzero(parts != part)) for part in range(options.n_parts)]
+    for held, kept in folds:
         shown = np.bincount(actions[kept], minlength=k) > 0
         sums = sum_rows(expanded[kept, 1:], outcomes[kept], actions[kept], k)
-        line = np.where(shown, predict_actions(fit(sums), expanded[held, 1:]), -np.inf)
-        forest = HonestForest(options.trees, seed=int(rng.integers(2**32)))
-        forest.fit(standard[kept], actions[kept], outcomes[kept], k)
-        leaves = np.nan_to_num(forest.predict(standard[held]), nan=-np.inf)
-        chosen[:, held] = np.argmax(line, axis=1), np.argmax(leaves, axis=1)
-    gains = robust[np.arange(n), chosen[1]] - robust[np.arange(n), chosen[0]]
+        line[held] = np.argmax(np.where(shown, predict_actions(fit(sums), expanded[held, 1:]), -np.inf), axis=1)
+    for held, kept in folds:
+        grown = HonestForest(options.trees, seed=int(rng.integers(2**32)))
+        grown.fit(standard[kept], actions[kept], outcomes[kept], k)
+        forest[held] = np.argmax(np.nan_to_num(grown.predict(standard[held]), nan=-np.inf), axis=1)
+    gains = robust[np.arange(n), forest] - robust[np.arange(n), line]
     return float(gains.mean()), float(gains.std(ddof=1) / np.sqrt(n))
 
 

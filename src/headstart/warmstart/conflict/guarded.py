@@ -23,52 +23,33 @@ from headstart.parts import (
     save_parts,
 )
 from headstart.randomness import RNG
-from headstart.warmstart.conflict.linear_watch import LinWatchState, new_linear_watch, see_user
+from headstart.warmstart.conflict.conflicts import Conflict, Watching, read_conflicts, see, see_user
+from headstart.warmstart.conflict.linear_watch import new_linear_watch
 from headstart.warmstart.conflict.revocable import Revocable
-from headstart.warmstart.conflict.watch import Conflict, WatchState, new_watch, read_conflicts, see
+from headstart.warmstart.conflict.watch import new_watch
 from headstart.warmstart.warmstart import WarmStart
 
 
 class GuardedState(NamedTuple):
     policy: State
-    watch: WatchState
+    watch: Watching
 
 
-class LinGuardedState(NamedTuple):
-    policy: State
-    watch: LinWatchState
-
-
-@implements(play, GuardedState, LinGuardedState)
-def _play(state: GuardedState | LinGuardedState, context: Floats, available: Bools) -> int:
+@implements(play, GuardedState)
+def _play(state: GuardedState, context: Floats, available: Bools) -> int:
     return play(state.policy, context, available)
 
 
-@implements(probabilities, GuardedState, LinGuardedState)
-def _probabilities(state: GuardedState | LinGuardedState, context: Floats, available: Bools, out: Floats) -> None:
+@implements(probabilities, GuardedState)
+def _probabilities(state: GuardedState, context: Floats, available: Bools, out: Floats) -> None:
     probabilities(state.policy, context, available, out)
 
 
 @implements(update, GuardedState)
 def _update(state: GuardedState, context: Floats, action: int, outcome: float) -> None:
     update(state.policy, context, action, outcome)
-    if see(state.watch, action, outcome):
+    if see(state.watch, context, action, outcome):
         withdraw(state.policy, action)
-
-
-@implements(update, LinGuardedState)
-def _update_by_context(state: LinGuardedState, context: Floats, action: int, outcome: float) -> None:
-    update(state.policy, context, action, outcome)
-    if see_user(state.watch, context, action, outcome):
-        withdraw(state.policy, action)
-
-
-def _see(watch: WatchState, context: Floats, action: int, outcome: float) -> bool:
-    return see(watch, action, outcome)
-
-
-def _see_user(watch: LinWatchState, context: Floats, action: int, outcome: float) -> bool:
-    return see_user(watch, context, action, outcome)
 
 
 class Guarded(Wrapper):
@@ -107,15 +88,14 @@ class Guarded(Wrapper):
     ) -> None:
         if log is None:
             told = _check_summary(summary, policy)
-            self._watch: WatchState | LinWatchState = new_watch(told, level, effect)
+            self._watch: Watching = new_watch(told, level, effect)
             known, what = told.n_actions, "summary"
-            self._see = Entry(_see, allocates=False)
         else:
             if summary is not None:
                 raise OptionError("Guarded compares users with a summary or with a log: give one of them")
             self._watch = new_linear_watch(_check_log(log, policy), level, effect)
             known, what = log.n_actions, "log"
-            self._see = Entry(_see_user, allocates=False)
+        self._see = Entry(see_user, allocates=False)
         if known != policy.n_actions:
             raise OptionError(f"{what} must be of {policy.n_actions} actions, got {known}")
         self.policy = Revocable(policy, rng) if isinstance(policy, WarmStart) else policy
@@ -133,12 +113,9 @@ class Guarded(Wrapper):
         """How long a context `play` and `update` must be given; 0: none is looked at."""
         return self._n_features
 
-    def around(self, inner: State) -> GuardedState | LinGuardedState | None:
+    def around(self, inner: State) -> GuardedState | None:
         """The state of the whole; None if the policy cannot withdraw a log in compiled loops."""
-        if not is_implemented(withdraw, type(inner)):
-            return None
-        watch = self._watch
-        return LinGuardedState(inner, watch) if isinstance(watch, LinWatchState) else GuardedState(inner, watch)
+        return GuardedState(inner, self._watch) if is_implemented(withdraw, type(inner)) else None
 
     @property
     def withdrawals(self) -> list[Conflict]:

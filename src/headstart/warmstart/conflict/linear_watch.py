@@ -38,13 +38,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from headstart.arrays import Bools, Floats, Integers, Scratch
-from headstart.checks import NO_CONTEXT, check_action, check_context, check_number, check_outcome
+from headstart.checks import NO_CONTEXT, check_context, check_number
 from headstart.errors import OptionError
-from headstart.kernels import Entry, kernel
-from headstart.kernels.ridge import GAIN, N_SCRATCH, PHI, WHITENED, add_row, dot, factors_of, padded, whiten
+from headstart.kernels import implements, kernel
+from headstart.kernels.ridge import N_SCRATCH, PHI, dot, factors_of, learn_row, padded
 from headstart.kernels.tally import Tally, add_to_tally, new_tally
 from headstart.logs.log import Log
-from headstart.warmstart.conflict.watch import Conflict, read_conflict, read_conflicts
+from headstart.warmstart.conflict.conflicts import Conflict, Watch, judge_evidence, log_evidence, see
 
 _TOLERANCE = 1e-10  # the share of a column's squares that the columns before it must leave unexplained
 _ROUNDING = 1e-24  # residuals below it, in squared outcomes, are rounding: the log shows no noise
@@ -75,8 +75,8 @@ class LinWatchState(NamedTuple):
         return True
 
 
-@kernel
-def log_evidence_by_context(state: LinWatchState, action: int) -> float:
+@implements(log_evidence, LinWatchState)
+def _log_evidence(state: LinWatchState, action: int) -> float:
     """The logarithm of the evidence for a conflict; 0 without users or without a test."""
     if state.tally.counts[action] == 0.0 or state.log_sizes[action] == 0.0:
         return 0.0
@@ -88,19 +88,13 @@ def log_evidence_by_context(state: LinWatchState, action: int) -> float:
 @kernel
 def _learn(state: LinWatchState, model: int, outcome: float) -> float:
     """One more row, phi in the scratch, for one of the models; returns s, the spread of its one-step error."""
-    phi, theta, gain = state.scratch[PHI], state.theta[model], state.scratch[GAIN]
-    spread = 1.0 + whiten(state.factors[model], phi, state.scratch[WHITENED])
-    add_row(state.factors[model], state.scratch)
-    error = outcome - dot(phi, theta)
+    error, spread = learn_row(state.theta[model], state.factors[model], state.scratch, outcome)
     state.squares[model] += error * error / spread
-    for j in range(theta.size):
-        theta[j] += gain[j] * error / spread
     return spread
 
 
-@kernel
-def see_user(state: LinWatchState, context: Floats, action: int, outcome: float) -> bool:
-    """One more outcome of a user; True if just now the action's log is in conflict with its users."""
+@implements(see, LinWatchState)
+def _see(state: LinWatchState, context: Floats, action: int, outcome: float) -> bool:
     state.rounds[0] += 1
     if state.log_sizes[action] == 0.0 or state.conflicts[action, 0] > 0.0:
         return False
@@ -118,15 +112,7 @@ def see_user(state: LinWatchState, context: Floats, action: int, outcome: float)
     state.spreads[action] += math.log(_learn(state, 2 * action + 1, outcome - origin))
     phi[length] = 0.0
     state.freedoms[action] += 1.0
-    evidence = log_evidence_by_context(state, action)
-    if evidence < state.limit:
-        return False
-    state.conflicts[action, 0] = state.rounds[0]
-    state.conflicts[action, 1] = state.tally.counts[action]
-    state.conflicts[action, 2] = state.tally.means[action]
-    state.conflicts[action, 3] = evidence
-    state.conflicts[action, 4] = state.log_means[action]
-    return True
+    return judge_evidence(state, action)
 
 
 def new_linear_watch(log: Log, level: float, effect: float) -> LinWatchState:
@@ -218,11 +204,7 @@ def _independent(gram: Floats) -> Integers:
     return np.array(kept, dtype=np.int64)
 
 
-def _see(state: LinWatchState, context: Floats, action: int, outcome: float) -> bool:
-    return see_user(state, context, action, outcome)
-
-
-class LinConflictWatch:
+class LinConflictWatch(Watch[LinWatchState]):
     """Looks for actions whose users contradict what the log predicts for their contexts; told every outcome.
 
     Parameters
@@ -246,39 +228,15 @@ class LinConflictWatch:
     """
 
     def __init__(self, log: Log, level: float = 0.05, effect: float = 0.0625) -> None:
-        self._state = new_linear_watch(log, level, effect)
-        self.n_actions, self.n_features = log.n_actions, log.n_features
-        self._see = Entry(_see, allocates=False)
-
-    @property
-    def kernel_state(self) -> LinWatchState:
-        """The NamedTuple of arrays that the compiled loops work on."""
-        return self._state
+        super().__init__(new_linear_watch(log, level, effect))
+        self.n_features = log.n_features
 
     def update(self, context: ArrayLike | None, action: int, outcome: float) -> Conflict | None:
         """One more user's outcome; the conflict, if it is found just now."""
-        index, number = check_action(action, self.n_actions), check_outcome(outcome)
         user = check_context(context, self.n_features) if self.n_features else NO_CONTEXT
-        if not self._see(self._state, user, index, number):
-            return None
-        return read_conflict(self._state, index)
-
-    @property
-    def conflicts(self) -> list[Conflict]:
-        """What was found so far, the oldest first."""
-        return read_conflicts(self._state)
+        return self._tell(user, action, outcome)
 
     @property
     def is_tested(self) -> Bools:
         """Of which actions the log knows enough, (K,)."""
         return self._state.log_sizes > 0.0
-
-    @property
-    def limit(self) -> float:
-        """The evidence that is a conflict: twice the number of tested actions over the level."""
-        return math.exp(self._state.limit)
-
-    @property
-    def evidence(self) -> Floats:
-        """The evidence for a conflict now, or at its alarm, (K,); `limit` is what it must reach."""
-        return np.exp([min(log_evidence_by_context(self._state, a), 700.0) for a in range(self.n_actions)])

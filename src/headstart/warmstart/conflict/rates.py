@@ -9,15 +9,16 @@ import numpy as np
 
 from headstart import kernels
 from headstart.arrays import Bools, Floats, Integers
-from headstart.checks import check_whole
+from headstart.checks import NO_CONTEXT, check_whole
 from headstart.errors import OptionError
 from headstart.estimates.weighted import weigh_rows
 from headstart.evaluators import LinearModel
 from headstart.kernels import play, update
 from headstart.logs.log import Log
 from headstart.oracles import LinUCB
-from headstart.warmstart.conflict.linear_watch import LinWatchState, new_linear_watch, see_user
-from headstart.warmstart.conflict.watch import WatchState, new_watch, see
+from headstart.warmstart.conflict.conflicts import see
+from headstart.warmstart.conflict.linear_watch import LinWatchState, new_linear_watch
+from headstart.warmstart.conflict.watch import WatchState, new_watch
 from headstart.warmstart.warmstart import WarmStart
 
 Draw = Callable[[np.random.Generator, int], Floats]
@@ -125,13 +126,13 @@ def _walk_by_context(
     for i in range(contexts.shape[0]):
         action = play(policy, contexts[i], available)
         update(policy, contexts[i], action, outcomes[i, action])
-        if see_user(watch, contexts[i], action, outcomes[i, action]) and action < n_asked:
+        if see(watch, contexts[i], action, outcomes[i, action]) and action < n_asked:
             return int(watch.tally.counts[action])
     return 0
 
 
 def _walk(state: WatchState, outcomes: Floats) -> int:
     for i in range(outcomes.size):
-        if see(state, 0, outcomes[i]):
+        if see(state, NO_CONTEXT, 0, outcomes[i]):
             return i + 1
     return 0

@@ -16,17 +16,17 @@ normal, for which it is measured (METHODS.md) and not proved.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from headstart.arrays import Floats, Integers
-from headstart.checks import check_action, check_number, check_outcome
+from headstart.checks import NO_CONTEXT, check_number
 from headstart.errors import OptionError
 from headstart.estimates.summary import Summary
-from headstart.kernels import Entry, kernel
+from headstart.kernels import implements
 from headstart.kernels.moments import Moments, add_to_moments, new_moments
+from headstart.warmstart.conflict.conflicts import Conflict, Watch, judge_evidence, log_evidence, see
 
 _LEAST_SIZE = 2.0  # a log worth less knows no variance, and nothing worth a test
 
@@ -47,21 +47,8 @@ class WatchState(NamedTuple):
         return False
 
 
-class Watching(Protocol):
-    """The state of either watch."""
-
-    @property
-    def conflicts(self) -> Floats: ...
-    @property
-    def log_sizes(self) -> Floats: ...
-    @property
-    def limit(self) -> float: ...
-    @property
-    def is_predicted(self) -> bool: ...
-
-
-@kernel
-def log_evidence(state: WatchState, action: int) -> float:
+@implements(log_evidence, WatchState)
+def _log_evidence(state: WatchState, action: int) -> float:
     """The logarithm of the Bayes factor for a conflict; 0 without users or without a log."""
     n, size = state.tally.counts[action], state.log_sizes[action]
     spread = (size - 1.0) * state.log_variances[action] + state.tally.squares[action]
@@ -75,49 +62,11 @@ def log_evidence(state: WatchState, action: int) -> float:
     return 0.5 * (nu + 1.0) * (math.log1p(ratio) - math.log1p(ratio / r)) - 0.5 * math.log(r)
 
 
-@kernel
-def see(state: WatchState, action: int, outcome: float) -> bool:
-    """One more outcome of a user; True if just now the action's log is in conflict with its users."""
+@implements(see, WatchState)
+def _see(state: WatchState, context: Floats, action: int, outcome: float) -> bool:
     add_to_moments(state.tally, action, outcome, 0.0)
     state.rounds[0] += 1
-    if state.conflicts[action, 0] > 0.0:
-        return False
-    evidence = log_evidence(state, action)
-    if evidence < state.limit:
-        return False
-    state.conflicts[action, 0] = state.rounds[0]
-    state.conflicts[action, 1] = state.tally.counts[action]
-    state.conflicts[action, 2] = state.tally.means[action]
-    state.conflicts[action, 3] = evidence
-    state.conflicts[action, 4] = state.log_means[action]
-    return True
-
-
-@dataclass(frozen=True)
-class Conflict:
-    """A log that users have contradicted, with the numbers it was judged by."""
-
-    round: int  # users' outcomes seen, of all actions, when it was found
-    action: int
-    plays: int  # users' outcomes of this action
-    mean: float  # theirs
-    log_mean: float  # the log's, or what it predicted for these users on average
-    log_size: float  # plays that the log was worth, or rows that it predicted from
-    evidence: float  # the Bayes factor for a conflict
-    limit: float  # what it had to reach
-    is_predicted: bool = False  # whether the log was asked for these users' contexts (LinConflictWatch)
-
-    @property
-    def reason(self) -> str:
-        """One sentence with the numbers."""
-        if self.is_predicted:
-            told = f"the log's {self.log_size:.0f} rows predict {self.log_mean:.4g} for their contexts"
-        else:
-            told = f"the log says {self.log_mean:.4g} with the weight of {self.log_size:.4g} plays"
-        return (
-            f"{self.plays} users of action {self.action} had {self.mean:.4g} on average, {told}: "
-            f"evidence for a conflict {self.evidence:.3g} to 1, the limit is {self.limit:.3g}"
-        )
+    return state.conflicts[action, 0] == 0.0 and judge_evidence(state, action)
 
 
 def new_watch(summary: Summary, level: float, effect: float) -> WatchState:
@@ -143,11 +92,7 @@ def new_watch(summary: Summary, level: float, effect: float) -> WatchState:
     )
 
 
-def _see(state: WatchState, action: int, outcome: float) -> bool:
-    return see(state, action, outcome)
-
-
-class ConflictWatch:
+class ConflictWatch(Watch[WatchState]):
     """Looks for actions whose users contradict the log; told every outcome, it answers at each.
 
     Parameters
@@ -166,55 +111,8 @@ class ConflictWatch:
     """
 
     def __init__(self, summary: Summary, level: float = 0.05, effect: float = 0.0625) -> None:
-        self._state = new_watch(summary, level, effect)
-        self.n_actions = summary.n_actions
-        self._see = Entry(_see, allocates=False)
-
-    @property
-    def kernel_state(self) -> WatchState:
-        """The NamedTuple of arrays that the compiled loops work on."""
-        return self._state
+        super().__init__(new_watch(summary, level, effect))
 
     def update(self, action: int, outcome: float) -> Conflict | None:
         """One more user's outcome; the conflict, if it is found just now."""
-        index, number = check_action(action, self.n_actions), check_outcome(outcome)
-        if not self._see(self._state, index, number):
-            return None
-        return read_conflict(self._state, index)
-
-    @property
-    def conflicts(self) -> list[Conflict]:
-        """What was found so far, the oldest first."""
-        return read_conflicts(self._state)
-
-    @property
-    def limit(self) -> float:
-        """The evidence that is a conflict: twice the number of tested actions over the level."""
-        return math.exp(self._state.limit)
-
-    @property
-    def evidence(self) -> Floats:
-        """The Bayes factor for a conflict now, (K,); `limit` is what it must reach."""
-        return np.exp([min(log_evidence(self._state, a), 700.0) for a in range(self.n_actions)])
-
-
-def read_conflict(state: Watching, action: int) -> Conflict:
-    """The conflict found for an action, from the state of either watch."""
-    number, plays, mean, evidence, log_mean = state.conflicts[action].tolist()
-    return Conflict(
-        int(number),
-        action,
-        int(plays),
-        mean,
-        log_mean,
-        float(state.log_sizes[action]),
-        math.exp(min(evidence, 700.0)),
-        math.exp(state.limit),
-        state.is_predicted,
-    )
-
-
-def read_conflicts(state: Watching) -> list[Conflict]:
-    """All conflicts found, the oldest first."""
-    found = [read_conflict(state, int(a)) for a in np.flatnonzero(state.conflicts[:, 0])]
-    return sorted(found, key=lambda conflict: conflict.round)
+        return self._tell(NO_CONTEXT, action, outcome)

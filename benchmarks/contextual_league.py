@@ -20,22 +20,22 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 import headstart as hs
+from headstart.arrays import Bools, Floats, Integers, Words
 from headstart.judgement.start.start import start
 from headstart.kernels import draw_outcome, draw_user, expected_outcomes, implements, play, update
 from headstart.kernels.arrays import copy_into
-from headstart.kernels.random import draw_below, draw_student
-from headstart.kernels.ridge import PHI, WHITENED, add_row, dot, fill_features, whiten
+from headstart.kernels.random import draw_student
+from headstart.kernels.ridge import PHI, WHITENED, Ridge, dot, fill_features, learn_row, whiten
+from headstart.kernels.tally import Tally, update_tally
 from headstart.logs.log import Log
 from headstart.oracles.linear import LinearOracle, new_linear
 from headstart.randomness import as_words
 from headstart.simulation.simulate import simulate
 from headstart.worlds import ACTG175, Classification
 from headstart.worlds.drawn import DrawnWorld
-
-Floats = NDArray[np.float64]
+from headstart.worlds.table import draw_row, outcome_of_row
 
 N_TABLE = 4000
 FAMILIES = ("given", "withheld", "inflated", "deflated", "slopes", "hidden")
@@ -48,23 +48,16 @@ class LeagueState(NamedTuple):
     contexts: Floats  # (n, d)
     outcomes: Floats  # (n, K)
     means: Floats  # (n, K) what regret is measured against
-    present: NDArray[np.int64]  # (1,)
-    rng: NDArray[np.uint64]  # (4,)
+    present: Integers  # (1,)
+    rng: Words  # (4,)
 
 
-@implements(draw_user, LeagueState)
-def _draw_user(state: Any, out: Any) -> None:
-    state.present[0] = draw_below(state.rng, state.contexts.shape[0])
-    copy_into(out, state.contexts[state.present[0]])
-
-
-@implements(draw_outcome, LeagueState)
-def _draw_outcome(state: Any, action: Any) -> Any:
-    return state.outcomes[state.present[0], action]
+implements(draw_user, LeagueState)(draw_row)
+implements(draw_outcome, LeagueState)(outcome_of_row)
 
 
 @implements(expected_outcomes, LeagueState)
-def _expected(state: Any, out: Any) -> None:
+def _expected(state: LeagueState, out: Floats) -> None:
     copy_into(out, state.means[state.present[0]])
 
 
@@ -151,60 +144,51 @@ class LeagueWorld:
 
 
 class ColdState(NamedTuple):
-    counts: Floats
-    sums: Floats
-    means: Floats
-    theta: Floats
-    factors: Floats
-    groups: NDArray[np.int64]
-    columns: NDArray[np.int64]
-    weights: Floats
-    scratch: Floats
+    tally: Tally
+    ridge: Ridge
     squares: Floats  # (K,) of one-step errors, each divided by its 1 + phi'V^-1 phi
     exploration: float
-    rng: NDArray[np.uint64]
+    rng: Words
 
 
 @implements(play, ColdState)
-def _play_cold(state: Any, context: Any, available: Any) -> Any:
-    fill_features(state, context, 0)
-    phi, whitened = state.scratch[PHI], state.scratch[WHITENED]
+def _play_cold(state: ColdState, context: Floats, available: Bools) -> int:
+    ridge, counts = state.ridge, state.tally.counts
+    fill_features(ridge, context, 0)
+    phi, whitened = ridge.scratch[PHI], ridge.scratch[WHITENED]
     n, unexplained = 1e-9, 1e-9
-    for a in range(state.counts.size):
-        n += state.counts[a]
+    for a in range(counts.size):
+        n += counts[a]
         unexplained += state.squares[a]
     best, best_draw = -1, -np.inf
     for a in range(available.size):
         if available[a]:
-            freedom = 8.0 + state.counts[a]
+            freedom = 8.0 + counts[a]
             variance = (8.0 * unexplained / n + state.squares[a]) / freedom
-            width = state.exploration * math.sqrt(variance * whiten(state.factors[a], phi, whitened))
-            draw = dot(phi, state.theta[a]) + width * draw_student(state.rng, freedom)
+            width = state.exploration * math.sqrt(variance * whiten(ridge.factors[a], phi, whitened))
+            draw = dot(phi, ridge.theta[a]) + width * draw_student(state.rng, freedom)
             if best < 0 or draw > best_draw:
                 best, best_draw = a, draw
     return best
 
 
 @implements(update, ColdState)
-def _update_cold(state: Any, context: Any, action: Any, outcome: Any) -> None:
-    fill_features(state, context, 0)
-    phi, theta = state.scratch[PHI], state.theta[action]
-    spread = 1.0 + whiten(state.factors[action], phi, state.scratch[WHITENED])
-    error = outcome - dot(phi, theta)
-    add_row(state.factors[action], state.scratch)
-    for j in range(theta.size):
-        theta[j] += state.scratch[2, j] * (error / spread)
+def _update_cold(state: ColdState, context: Floats, action: int, outcome: float) -> None:
+    ridge = state.ridge
+    fill_features(ridge, context, 0)
+    error, spread = learn_row(ridge.theta[action], ridge.factors[action], ridge.scratch, outcome)
     state.squares[action] += error * error / spread
-    state.counts[action] += 1.0
+    update_tally(state, context, action, outcome)
 
 
-class ColdLinear(LinearOracle):
+class ColdLinear(LinearOracle[ColdState]):
     """Thompson sampling with a linear model per action (ridge 1) and unknown noise."""
 
     def __init__(self, n_actions: int, n_features: int, exploration: float = 1.0, rng: Any = None) -> None:
         features = hs.features.disjoint(n_actions, n_features)
-        fields = new_linear(features, 1.0)
-        super().__init__(features, ColdState(*fields, np.zeros(n_actions), exploration, as_words(rng)))
+        super().__init__(
+            features, ColdState(*new_linear(features, 1.0), np.zeros(n_actions), exploration, as_words(rng))
+        )
 
 
 # --- the systems

@@ -1,5 +1,6 @@
 """What the documents say is true: snippets run, commands exist, links lead somewhere."""
 
+import importlib
 import re
 import subprocess
 import sys
@@ -34,6 +35,48 @@ def test_links_lead_to_files(path):
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", path.read_text()):
         if "://" not in target:
             assert (path.parent / target).exists(), target
+
+
+NAMED = [*DOCUMENTS, *(path for room in ("src", "benchmarks", "tools") for path in (ROOT / room).rglob("*.py"))]
+# The recipes' trial files, which tests/test_recipes.py writes, and what a benchmark and the service write themselves.
+NOT_KEPT = {"boltzmann.py", "recent_average.py", "coins.py", "pairs.py", "no_store.py", "peer.py", "headstart.sqlite"}
+
+
+def _is_there(name: str) -> bool:
+    """Whether a dotted name leads to a module, or to something in one."""
+    found: object = None
+    parts = name.split(".")
+    for i, part in enumerate(parts):
+        try:
+            found = importlib.import_module(".".join(parts[: i + 1]))
+        except ImportError:
+            if not hasattr(found, part):
+                return False
+            found = getattr(found, part)
+    return True
+
+
+def test_files_that_are_named_exist():
+    """Whatever looks like a Python file, in a document, a docstring or a comment, is one of ours."""
+    kept = {path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py")}
+    stale = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in NAMED
+        for name in re.findall(r"(?<![\w*/])\w[\w/]*\.py\b", path.read_text())
+        if Path(name).name not in NOT_KEPT and not any(f"/{file}".endswith(f"/{name}") for file in kept)
+    ]
+    assert stale == []
+
+
+def test_modules_that_are_named_exist():
+    """Every `headstart.x.y` in a document, a docstring or a comment can be imported or looked up."""
+    stale = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in NAMED
+        for name in re.findall(r"(?<![\w./])headstart(?:\.[A-Za-z_]\w*)+", path.read_text())
+        if name not in NOT_KEPT and not name.endswith((".py", ".md")) and not _is_there(name)
+    ]
+    assert stale == []
 
 
 def test_commands_in_the_readme_exist():

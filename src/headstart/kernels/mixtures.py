@@ -140,7 +140,7 @@ def _fill_cap_density(draws: Mixtures, action: int, middle: float, half: float, 
 def probability_of_best_mixture(draws: Mixtures, available: Bools, out: Floats) -> None:
     """P(draw of a is the largest) for independent draws, into `out`; sums to 1.
 
-    The integral of `best.probability_of_best`, on panels between the components' break points. With a cap,
+    The integral of `kernels.choice.probability_of_best`, on panels between the components' break points. With a cap,
     1 - F = (1 - F_components)(1 - F_cap). Absolute error below 1e-8 (tests compare with scipy's distributions).
     """
     rivals = np.flatnonzero(available)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,8 +32,22 @@ class TableState(NamedTuple):
     rng: Words  # (4,)
 
 
+class HasRows(Protocol):
+    """A state whose users are the rows of a table."""
+
+    @property
+    def outcomes(self) -> Floats: ...
+    @property
+    def contexts(self) -> Floats: ...
+    @property
+    def present(self) -> Integers: ...
+    @property
+    def rng(self) -> Words: ...
+
+
 @implements(draw_user, TableState)
-def _draw_user(state: TableState, out: Floats) -> None:
+def draw_row(state: HasRows, out: Floats) -> None:
+    """The next user: any row of the table."""
     state.present[0] = draw_below(state.rng, state.outcomes.shape[0])
     copy_into(out, state.contexts[state.present[0]])
 
@@ -44,7 +58,8 @@ def _draw_context(state: TableState, out: Floats) -> None:
 
 
 @implements(draw_outcome, TableState)
-def _draw_outcome(state: TableState, action: int) -> float:
+def outcome_of_row(state: HasRows, action: int) -> float:
+    """What the table says of the present user."""
     return state.outcomes[state.present[0], action]
 
 

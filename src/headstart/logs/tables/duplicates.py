@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from headstart.logs.tables.canonical import as_time
-from headstart.logs.tables.cleaning import Counted
 from headstart.logs.tables.columns import Roles
 from headstart.logs.tables.connection import is_embedded
+from headstart.logs.tables.faults import Counted
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir

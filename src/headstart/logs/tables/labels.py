@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from headstart.errors import LogError
 from headstart.logs.encoding import Encoding
 from headstart.logs.tables.canonical import distinct_values
-from headstart.logs.tables.cleaning import Counted
 from headstart.logs.tables.columns import Asked, Roles
 from headstart.logs.tables.expressions import Schema
+from headstart.logs.tables.faults import Counted
 from headstart.logs.tables.sources.opened import Opened
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from headstart.checks import check_whole
 from headstart.errors import LogError
@@ -15,9 +15,6 @@ from headstart.logs.tables.duplicates import OUT_OF_ORDER
 from headstart.logs.tables.scan import scan
 from headstart.logs.tables.sources import open_source
 from headstart.logs.tables.table import LogTable
-
-if TYPE_CHECKING:
-    pass
 
 MAX_ROWS = 20_000_000
 

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 
 from headstart.errors import HeadstartError, LogError
 from headstart.logs.reading import Reading
-from headstart.logs.tables import cleaning
 from headstart.logs.tables.canonical import as_chance, as_float_column, canonical_table
-from headstart.logs.tables.cleaning import Counted
 from headstart.logs.tables.columns import Asked, Roles, check_column, find_roles
 from headstart.logs.tables.connection import is_ours, log_errors
 from headstart.logs.tables.duplicates import Repeats, find_repeats, keep_first
 from headstart.logs.tables.expressions import ChanceOf, Schema
+from headstart.logs.tables.faults import Counted, as_any, check_faults, count_faults, list_faults, unreadable
 from headstart.logs.tables.labels import as_encoding, label_columns, read_labels, too_varied
 from headstart.logs.tables.places import find_first
 from headstart.logs.tables.sources.opened import Opened
@@ -55,15 +54,15 @@ def _scan_once(opened: Opened, asked: Asked) -> LogTable:
     schema = dict(rows.schema().items())
     roles = _readable(rows, opened, asked, find_roles(schema, asked, opened.roles, opened.contexts))
     while True:  # once, unless a column turns out not to be a context
-        faults = cleaning.list_faults(schema, roles)
-        counted = cleaning.count_faults(rows, faults, label_columns(schema, roles))
+        faults = list_faults(schema, roles)
+        counted = count_faults(rows, faults, label_columns(schema, roles))
         if not counted.n_rows:
             which = " with these values" if asked.where else ""
             raise LogError(f"{opened.place}: there are columns but no rows{which}")
         left_out = too_varied(rows, roles, asked, counted, opened.place) | _mostly_missing(roles, counted)
         if not left_out:
-            cleaning.check_faults(opened, asked, roles, faults, counted)
-            kept = rows.filter(~cleaning.as_any(faults)(rows)) if counted.n_unusable else rows
+            check_faults(opened, asked, roles, faults, counted)
+            kept = rows.filter(~as_any(faults)(rows)) if counted.n_unusable else rows
             names, categories, left_out = read_labels(kept, opened, schema, roles, asked)
         if not left_out:
             break
@@ -93,10 +92,10 @@ def _narrow(opened: Opened, asked: Asked) -> Opened:
 
 def _readable(rows: ir.Table, opened: Opened, asked: Asked, roles: Roles) -> Roles:
     """Roles whose column can be read as what it is to be; a time that was only guessed is given up."""
-    faults = cleaning.unreadable(dict(rows.schema().items()), roles)
+    faults = unreadable(dict(rows.schema().items()), roles)
     if not faults:
         return roles
-    counted = cleaning.count_faults(rows, faults, [])
+    counted = count_faults(rows, faults, [])
     for fault in faults:
         n = counted.faults.get(fault.rule, 0)
         if not n:

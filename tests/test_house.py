@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from tools.house import House, count_house
 
-SOURCES = Path(__file__).parent.parent / "src"
+ROOT = Path(__file__).parent.parent
+SOURCES = ROOT / "src"
+WALKS = """
+from tools.trace_start import trace_starts
+
+for found in trace_starts(["chance"]).values():
+    print(len(found.files), len(found.rooms), found.changes)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +39,19 @@ def test_a_name_is_of_one_thing(house: House):
 
 def test_a_function_fits_on_a_screen(house: House):
     assert not house.long_functions
+
+
+def test_a_start_walks_through_few_files():
+    """Files, rooms and changes of file of start(log) and start(log, decide_on=...), as compiled; from a process of
+    its own, whose profile nobody else needs."""
+    path = os.pathsep.join([str(SOURCES), str(ROOT)])
+    environment = {**os.environ, "PYTHONPATH": path, "NUMBA_DISABLE_JIT": "0"}
+    run = subprocess.run(
+        [sys.executable, "-c", WALKS], env=environment, cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    for_all, by_context = (tuple(map(int, line.split())) for line in run.stdout.splitlines())
+    for found, bar in ((for_all, (15, 8, 35)), (by_context, (22, 10, 111))):
+        assert all(n <= most for n, most in zip(found, bar, strict=True)), (found, bar)
 
 
 def test_figures_are_counted_from_the_syntax(tmp_path: Path):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import NamedTuple
@@ -74,13 +74,13 @@ def write_log(path: Path, n_rows: int = 300) -> None:
     path.write_text("\n".join(["device,age,visits,ad,click,chance", *rows]) + "\n")
 
 
-def trace_starts() -> dict[str, Trace]:
-    """The calls by their texts."""
+def trace_starts(propensities: Sequence[str | None] = ("chance", None)) -> dict[str, Trace]:
+    """The calls by their texts, on the log with this column of propensities or, None, without any."""
     traces = {}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "log.csv")
         write_log(path)
-        for propensity in ("chance", None):
+        for propensity in propensities:
             for decide_on in (None, COLUMNS):
                 logs = [
                     hs.read_log(path, action="ad", outcome="click", contexts=COLUMNS, propensity=propensity)

@@ -15,7 +15,6 @@ from headstart.errors import ActionError, ContextError, OptionError
 from headstart.estimates.ridge import centre_rows
 from headstart.oracles.lin_knowledge_gradient import LinKnowledgeGradient, LinKnowledgeGradientOptions
 from headstart.priors import linear
-from headstart.priors.interactions import no_interactions, propose_interactions
 from headstart.priors.linear import (
     FADED,
     FRESH,
@@ -23,6 +22,8 @@ from headstart.priors.linear import (
     SHIFTED,
     LinearPrior,
     models_of_rows,
+    no_interactions,
+    propose_interactions,
 )
 from headstart.priors.options import LinearPriorOptions, ProductOptions
 from headstart.testing import check_oracle

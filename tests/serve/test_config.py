@@ -168,6 +168,7 @@ def test_without_an_oracle_the_log_itself_decides_how_to_start(toml):
     text = WHOLE.replace('oracle = { name = "UCB", beta = 0.5 }\nevaluator = "IPSWeighting"\n', "")
     toml.write_text(text)
     with Engine.open(load_config(toml)) as engine:
+        assert all(a["virtual_plays"] > 0 for a in engine.state("ads")["actions"])
         decision = engine.decide("ads", {"age": 30, "likes": "images"})
         assert engine.outcome("ads", decision.event_id, 1.0).status == "waiting"
         assert engine.fingerprint("ads") == engine.fingerprint("ads")

@@ -12,13 +12,12 @@ from numpy.typing import ArrayLike
 from headstart.arrays import Bools, Floats, Words
 from headstart.checks import check_action, check_number, check_whole
 from headstart.errors import ContextError
-from headstart.estimates.features import Features, disjoint
 from headstart.kernels import implements, kernel, play, probabilities, update, withdraw
 from headstart.kernels.arrays import total
 from headstart.kernels.choice import best_available, draw_available, fill_uniform
 from headstart.kernels.random import draw_uniform
 from headstart.kernels.ridge import N_SCRATCH, padded
-from headstart.kernels.tally import Tally, new_tally, update_tally
+from headstart.kernels.tally import Tally, update_tally
 from headstart.kernels.worth import gain_above
 from headstart.oracles.knowledge_gradient import HORIZON
 from headstart.oracles.linear import ContextOracle
@@ -32,8 +31,7 @@ from headstart.oracles.linear_beliefs import (
     noise_of,
     weigh_models,
 )
-from headstart.priors.interactions import Interactions
-from headstart.priors.linear import LOGGED, LinearPrior, check_models, find_roots, models_of_rows
+from headstart.priors.linear import LOGGED, Interactions, LinearPrior, check_models, find_roots, models_of_rows
 from headstart.priors.logged import check_trust
 from headstart.randomness import RNG, as_words
 
@@ -169,19 +167,19 @@ class LinKnowledgeGradient(ContextOracle[LinKnowledgeGradientState]):
         options: LinKnowledgeGradientOptions = LinKnowledgeGradientOptions(),
         rng: RNG = None,
     ) -> None:
-        features, belief = _new_belief(models)
+        belief = _new_belief(models)
         shape = belief.chances.shape
         state = LinKnowledgeGradientState(
-            new_tally(features.n_actions),
+            Tally(*np.zeros((len(Tally._fields), shape[0]))),
             belief,
             float(check_whole("horizon", horizon)),
             options.reach,
             options.exploring,
             options.last,
-            Forecast(np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(features.n_actions)),
+            Forecast(np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape[0])),
             as_words(rng),
         )
-        super().__init__(features, state)
+        super().__init__(shape[0], state, models.n_columns)
 
     @classmethod
     def from_rows(
@@ -261,20 +259,19 @@ class LinKnowledgeGradient(ContextOracle[LinKnowledgeGradientState]):
 
     @property
     def _length(self) -> int:
-        return int(self._state.belief.columns.shape[1] + self._state.belief.products.pairs.shape[0])
+        return self.n_features + len(self._state.belief.products.pairs)
 
 
-def _new_belief(models: LinearPrior) -> tuple[Features, LinearBelief]:
-    """How contexts are seen, and the models before any user."""
+def _new_belief(models: LinearPrior) -> LinearBelief:
+    """The models before any user."""
     k, n_models, m = check_models(models)
     products = models.interactions
-    features = disjoint(k, check_whole("columns without interactions", m - len(products.pairs)))
     p = padded(m)
     theta, factors = np.zeros((k, n_models, p)), np.zeros((k, n_models, p, p))
     theta[..., :m], factors[..., :m, :m] = models.centres, find_roots(models)
     with np.errstate(divide="ignore"):
         log_priors = np.log(np.array(models.chances, dtype=np.float64))
-    return features, LinearBelief(
+    return LinearBelief(
         theta,
         factors,
         squares=np.zeros((k, n_models)),
@@ -283,8 +280,6 @@ def _new_belief(models: LinearPrior) -> tuple[Features, LinearBelief]:
         chances=np.exp(log_priors),
         variance=float(models.variance),
         freedoms=np.array(models.freedoms, dtype=np.float64),
-        columns=features.columns.copy(),
-        weights=features.weights.copy(),
         products=Interactions(
             np.array(products.pairs, dtype=np.int64),
             np.array(products.centres, dtype=np.float64),

@@ -47,14 +47,9 @@ def _update(state: kernels.State, context: Floats, action: int, outcome: float) 
 
 
 class ContextOracle(CompiledOracle[S]):
-    """An oracle that sees a context through features."""
+    """An oracle that decides by context, in microseconds."""
 
-    @abstractmethod
-    def __init__(self, features: Features, state: S) -> None:
-        super().__init__(features.n_actions, state, features.n_seen)
-        self.features = features
-        self._function = features if isinstance(features, FeatureFunction) else None
-        self.n_features = features.n_features
+    _function: FeatureFunction | None = None  # what makes features of a context, if Python does
 
     @property
     def kernel_state(self) -> S | None:
@@ -104,7 +99,14 @@ class ContextOracle(CompiledOracle[S]):
 
 
 class LinearOracle(ContextOracle[R]):
-    """An oracle over a regression per action, or one for all."""
+    """An oracle over a regression per action, or one for all, of the features of a context."""
+
+    @abstractmethod
+    def __init__(self, features: Features, state: R) -> None:
+        super().__init__(features.n_actions, state, features.n_seen)
+        self.features = features
+        self._function = features if isinstance(features, FeatureFunction) else None
+        self.n_features = features.n_features
 
     @property
     def theta(self) -> Floats:

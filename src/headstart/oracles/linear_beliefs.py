@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from headstart.arrays import Bools, Floats, Integers, Scratch
+from headstart.arrays import Bools, Floats, Scratch
 from headstart.kernels import kernel
 from headstart.kernels.arrays import make_chances
-from headstart.kernels.ridge import PHI, WHITENED, dot, fill_features, learn_row, whiten
+from headstart.kernels.ridge import PHI, WHITENED, dot, learn_row, whiten
 from headstart.kernels.tally import Tally
-from headstart.priors.interactions import Interactions
+from headstart.priors.linear import Interactions
 
 LEAST = 1e-9  # models of a smaller chance are left out
 
@@ -32,9 +32,7 @@ class LinearBelief(NamedTuple):
     chances: Floats  # (K, J) and now
     variance: float  # of the log's noise; 0: not known, the users' so far stands in
     freedoms: Floats  # (K,) outcomes that it is worth
-    columns: Integers  # (1, m) phi's columns of x
-    weights: Floats  # (1, m)
-    products: Interactions  # phi's products, after the columns
+    products: Interactions  # that stand in phi after the columns of x
     scratch: Scratch  # (N_SCRATCH, p)
 
 
@@ -50,8 +48,9 @@ class Forecast(NamedTuple):
 @kernel
 def _fill(belief: LinearBelief, context: Floats) -> None:
     """phi: the columns of x, then their products."""
-    fill_features(belief, context, 0)
-    phi, m = belief.scratch[PHI], belief.columns.shape[1]
+    phi, m = belief.scratch[PHI], context.size
+    for j in range(m):
+        phi[j] = context[j]
     pairs, centres, scales, bound = belief.products
     for i in range(pairs.shape[0]):
         first = max(-bound, min(bound, context[pairs[i, 0]]))

@@ -30,12 +30,36 @@ from headstart.checks import check_number
 from headstart.errors import OptionError
 from headstart.estimates.ridge import CentredSums, centre_rows, pool, tell_common
 from headstart.priors.components import Axes, Components
-from headstart.priors.interactions import Interactions, no_interactions, propose_interactions
-from headstart.priors.options import LinearPriorOptions
+from headstart.priors.options import LinearPriorOptions, ProductOptions
 
 LOGGED, SHIFTED, FADED, FRESH = range(4)
 N_MODELS = 4
 MODEL_LABELS = ("the log", "shifted", "faded", "without its rows")
+
+
+class Interactions(NamedTuple):
+    """(x_i x_j - centre) scale for each of q pairs of columns, to stand after the columns themselves."""
+
+    pairs: Integers  # (q, 2)
+    centres: Floats  # (q,)
+    scales: Floats  # (q,)
+    bound: float  # standard units, at which a column is cut before it is multiplied
+
+    def expand(self, contexts: Floats) -> Floats:
+        """The contexts with their products, (n, m + q)."""
+        added = _multiply(contexts, self.pairs, self.bound)
+        return np.column_stack([contexts, (added - self.centres) * self.scales])
+
+
+def _multiply(contexts: Floats, pairs: Integers, bound: float) -> Floats:
+    inside = np.clip(contexts, -bound, bound)
+    products: Floats = inside[:, pairs[:, 0]] * inside[:, pairs[:, 1]]
+    return products
+
+
+def no_interactions() -> Interactions:
+    """The columns alone."""
+    return Interactions(np.zeros((0, 2), dtype=np.int64), np.zeros(0), np.zeros(0), np.inf)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +82,11 @@ class LinearPrior:
     @property
     def n_actions(self) -> int:
         return len(self.chances)
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of a context, the constant among them."""
+        return self.centres.shape[2] - len(self.interactions.pairs)
 
     @property
     def worth(self) -> Floats:
@@ -84,9 +113,8 @@ class LinearPrior:
 
     def __str__(self) -> str:
         text = self.components.describe(self.action_names or range(self.n_actions), self.worth)
-        n_products = len(self.interactions.pairs)
-        n_columns = self.centres.shape[2] - 1 - n_products
-        return f"{text}\nmeans are for the average user; {n_columns} columns and {n_products} products move them"
+        moved_by = f"{self.n_columns - 1} columns and {len(self.interactions.pairs)} products"
+        return f"{text}\nmeans are for the average user; {moved_by} move them"
 
 
 class _Hierarchy(NamedTuple):
@@ -131,6 +159,26 @@ def models_of_rows(
     return LinearPrior(centres, inverses, chances, variance, np.full(n_actions, freedom), hierarchy.evidence)
 
 
+def propose_interactions(contexts: Floats, options: ProductOptions = ProductOptions()) -> list[Interactions]:
+    """None; all squares; all products. The first column is the constant; what does not vary is left out."""
+    proposed = [no_interactions()]
+    columns = np.arange(1, contexts.shape[1])
+    squares = np.stack([columns, columns], axis=1)
+    crossed = np.stack(np.triu_indices(columns.size, 1), axis=1) + 1
+    all_of_them = np.concatenate([squares, crossed])
+    for pairs, most in ((squares, options.most_squared), (all_of_them, options.most_crossed)):
+        if columns.size > most:
+            break
+        found = _multiply(contexts, pairs, options.bound)
+        spread = found.std(axis=0)
+        varies = spread > 1e-6  # the square of a column with two values does not, once in standard units
+        centres, scales = found.mean(axis=0)[varies], options.scale / spread[varies]
+        added = Interactions(pairs[varies], centres, scales, options.bound)
+        if len(added.pairs) > len(proposed[-1].pairs):
+            proposed.append(added)
+    return proposed
+
+
 def choose_prior(
     plain: Floats,
     actions: Integers,
@@ -170,6 +218,8 @@ def check_models(models: LinearPrior) -> tuple[int, int, int]:
         raise OptionError("models.chances must be at least 0 and add up to 1 for each action")
     if not (math.isfinite(models.variance) and all(np.isfinite(v).all() for v in (models.centres, *values.values()))):
         raise OptionError("models must be finite")
+    if models.n_columns < 1:
+        raise OptionError(f"models must have columns without interactions, got {m} in all")
     return k, n_models, m
 
 

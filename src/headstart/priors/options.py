@@ -29,7 +29,7 @@ class LoggedPriorOptions:
 
 @dataclass(frozen=True)
 class ProductOptions:
-    """Squares and products of columns that a linear prior may add (`priors.interactions`)."""
+    """Squares and products of columns that a linear prior may add (`priors.linear`)."""
 
     most_squared: int = 150  # columns at most: with many, products are a great many chances to be misled
     most_crossed: int = 6

@@ -43,6 +43,8 @@ def test_it_explains_itself():
     assert policy.summary.n_actions == 3
     assert (policy.worth <= policy.effective_sizes).all()
     assert policy.worth.sum() > 0
+    assert policy.virtual_plays.dtype == np.int64
+    np.testing.assert_array_equal(policy.virtual_plays, np.floor(policy.effective_sizes))
     assert policy.audit.facts.n_rows == 200
 
 

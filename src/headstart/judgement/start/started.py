@@ -128,8 +128,9 @@ class Started(Wrapper):
 
     @property
     def virtual_plays(self) -> Integers:
-        """Virtual plays made, (K,): none, as the log comes in as a prior; `worth` says what it counts for."""
-        return np.zeros(self.n_actions, dtype=np.int64)
+        """The plays that the log stands for in the prior, as far as it is right, (K,): the effective sizes, rounded
+        down, a count as in WarmStart. `worth` is what they count for as far as the log is believed."""
+        return np.floor(self.summary.effective_sizes).astype(np.int64)
 
     @cached_property
     def audit(self) -> Audit:

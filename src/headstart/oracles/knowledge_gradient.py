@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from headstart.arrays import Bools, Floats, Scratch, Words
-from headstart.checks import check_action, check_n_actions, check_number, check_whole
+from headstart.checks import check_n_actions, check_number, check_whole
 from headstart.estimates.summary import Summary
 from headstart.kernels import absorb, implements, kernel, play, probabilities, update, withdraw
 from headstart.kernels.arrays import total
@@ -19,8 +19,8 @@ from headstart.kernels.choice import draw_available, fill_uniform
 from headstart.kernels.moments import Moments, absorb_moments, update_moments
 from headstart.kernels.random import draw_uniform
 from headstart.kernels.worth import mean_of, worth_of
-from headstart.oracles.compiled import CompiledOracle
-from headstart.priors.logged import LOGGED, LoggedPrior, TrustReadings, check_trust, read_belief
+from headstart.oracles.beliefs import BelievingOracle
+from headstart.priors.logged import LOGGED, LoggedPrior, check_trust
 from headstart.randomness import RNG, as_words
 
 HORIZON = 5000  # users to come, if nothing is said
@@ -136,7 +136,7 @@ def _absorb(state: KnowledgeGradientState, context: Floats, action: int, outcome
 implements(withdraw, KnowledgeGradientState)(take_log_back)
 
 
-class KnowledgeGradient(CompiledOracle[KnowledgeGradientState]):
+class KnowledgeGradient(BelievingOracle[KnowledgeGradientState]):
     """Plays the action with the largest mean, or the one whose trial the users to come would profit from most.
 
     The prior of an action's mean is what the log says, as far as it is trusted, beside components for a log that
@@ -196,11 +196,3 @@ class KnowledgeGradient(CompiledOracle[KnowledgeGradientState]):
         settings = float(horizon), options.caution, options.cap, options.growth, options.greedy
         state = KnowledgeGradientState(settle(belief), belief, *settings, np.full(n, np.inf), as_words(rng))
         super().__init__(n, state)
-
-    def withdraw(self, action: int) -> None:
-        """Forget what the log said of an action; what users did stays."""
-        take_log_back(self._state, check_action(action, self.n_actions))
-
-    def readings(self) -> TrustReadings:  # type: ignore[override]
-        """Posterior mean and standard error per action, and how far the log is still trusted."""
-        return read_belief(self._state.tally, self._state.belief)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from headstart.arrays import Bools, Floats, Words
-from headstart.checks import check_action, check_n_actions
+from headstart.checks import check_n_actions
 from headstart.estimates.summary import Summary
 from headstart.kernels import absorb, implements, kernel, play, probabilities, update, withdraw
 from headstart.kernels.beliefs import Belief, refresh, take_log_back
@@ -17,16 +17,14 @@ from headstart.kernels.choice import draw_available, fill_uniform
 from headstart.kernels.mixtures import Mixtures, probability_of_best_mixture
 from headstart.kernels.moments import Moments, absorb_moments, new_moments, spread_within, update_moments
 from headstart.kernels.random import draw_student, draw_uniform
-from headstart.oracles.compiled import CompiledOracle
+from headstart.oracles.beliefs import BelievingOracle
 from headstart.oracles.scores import play_largest, score
 from headstart.priors.logged import (
     LOGGED,
     RIVAL,
     VAGUE,
     LoggedPrior,
-    TrustReadings,
     check_trust,
-    read_belief,
 )
 from headstart.priors.options import LoggedPriorOptions
 from headstart.randomness import RNG, as_words
@@ -114,7 +112,7 @@ def _absorb(state: RobustThompsonState, context: Floats, action: int, outcome: f
 implements(withdraw, RobustThompsonState)(take_log_back)
 
 
-class RobustThompson(CompiledOracle[RobustThompsonState]):
+class RobustThompson(BelievingOracle[RobustThompsonState]):
     """Thompson sampling that starts from a log and lets users overrule it (after Schmidli et al. 2014).
 
     The prior of an action's mean is a mixture: what the log says, with chance `trust`, and two components for a
@@ -165,11 +163,3 @@ class RobustThompson(CompiledOracle[RobustThompsonState]):
         super().__init__(n, state)
         for a in range(n):
             refresh(state, a)
-
-    def withdraw(self, action: int) -> None:
-        """Forget what the log said of an action; what users did stays."""
-        take_log_back(self._state, check_action(action, self.n_actions))
-
-    def readings(self) -> TrustReadings:  # type: ignore[override]
-        """Posterior mean and standard error per action, and how far the log is still trusted."""
-        return read_belief(self._state.tally, self._state.belief)

@@ -1,0 +1,24 @@
+"""What oracles that start from a log's prior share: a belief that can be read, a log that can be taken back."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from headstart.checks import check_action
+from headstart.kernels.beliefs import Believing, take_log_back
+from headstart.oracles.compiled import CompiledOracle
+from headstart.priors.logged import TrustReadings, read_belief
+
+B = TypeVar("B", bound=Believing)
+
+
+class BelievingOracle(CompiledOracle[B]):
+    """An oracle over a belief of each action's mean."""
+
+    def withdraw(self, action: int) -> None:
+        """Forget what the log said of an action; what users did stays."""
+        take_log_back(self._state, check_action(action, self.n_actions))
+
+    def readings(self) -> TrustReadings:  # type: ignore[override]
+        """Posterior mean and standard error per action, and how far the log is still trusted."""
+        return read_belief(self._state.tally, self._state.belief)

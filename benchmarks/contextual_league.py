@@ -35,7 +35,7 @@ from headstart.randomness import as_words
 from headstart.simulation.simulate import simulate
 from headstart.worlds import ACTG175, Classification
 from headstart.worlds.drawn import DrawnWorld
-from headstart.worlds.table import draw_row, outcome_of_row
+from headstart.worlds.table import draw_row_user, outcome_of_row
 
 N_TABLE = 4000
 FAMILIES = ("given", "withheld", "inflated", "deflated", "slopes", "hidden")
@@ -52,7 +52,7 @@ class LeagueState(NamedTuple):
     rng: Words  # (4,)
 
 
-implements(draw_user, LeagueState)(draw_row)
+implements(draw_user, LeagueState)(draw_row_user)
 implements(draw_outcome, LeagueState)(outcome_of_row)
 
 

@@ -46,7 +46,7 @@ class HasRows(Protocol):
 
 
 @implements(draw_user, TableState)
-def draw_row(state: HasRows, out: Floats) -> None:
+def draw_row_user(state: HasRows, out: Floats) -> None:
     """The next user: any row of the table."""
     state.present[0] = draw_below(state.rng, state.outcomes.shape[0])
     copy_into(out, state.contexts[state.present[0]])

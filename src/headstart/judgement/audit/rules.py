@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from headstart.judgement.audit.checks.balance import LARGE, Glanced, word_balance, word_totals
-from headstart.judgement.audit.finders import (
+from headstart.judgement.audit.grounds import (
     find_estimated,
     find_heavy_rows,
     find_leaked_columns,

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from headstart.judgement.audit.finders import is_heavy
 from headstart.judgement.audit.findings import find_reasons
+from headstart.judgement.audit.grounds import is_heavy
 from headstart.judgement.audit.reasons import Reason
 from headstart.judgement.audit.rules import RULES
 

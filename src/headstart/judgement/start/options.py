@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from headstart.checks import check_number, check_whole
 from headstart.forest import ForestOptions
-from headstart.oracles.knowledge_gradient import KnowledgeGradientOptions
+from headstart.oracles.knowledge_gradient import HORIZON, KnowledgeGradientOptions
 from headstart.oracles.lin_knowledge_gradient import LinKnowledgeGradientOptions
 from headstart.priors.options import LinearPriorOptions, LoggedPriorOptions
 
@@ -32,7 +32,7 @@ class ForestChoiceOptions:
 class StartOptions:
     """How `start` makes a policy of a log; the defaults are what was measured."""
 
-    horizon: int = 5000  # users to come, if nothing is said
+    horizon: int = HORIZON  # users to come, if nothing is said
     most_rows: int = 100_000  # of a table: a mean of so many is known to a 300th of the outcome's spread
     prior: LoggedPriorOptions = LoggedPriorOptions()
     exploring: KnowledgeGradientOptions = KnowledgeGradientOptions()

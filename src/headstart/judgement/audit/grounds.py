@@ -1,4 +1,4 @@
-"""What of an audit is a reason, and the words for it: one function for each rule of `rules.py`."""
+"""Grounds: what of an audit is a reason, and the words for it. One function for each rule of `rules.py`."""
 
 from __future__ import annotations
 

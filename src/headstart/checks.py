@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,8 @@ NO_CONTEXT: Context = np.empty(0)
 def check_whole(name: str, value: Any, low: int = 1) -> int:
     """A whole number of at least `low`."""
     try:
+        if isinstance(value, bool):
+            raise TypeError
         number = operator.index(value)
     except TypeError:
         raise OptionError(f"{name} must be a whole number, got {value!r}") from None
@@ -30,14 +32,28 @@ def check_whole(name: str, value: Any, low: int = 1) -> int:
     return number
 
 
+def check_kind(name: str, value: object, kind: type) -> None:
+    """An instance of this class, such as a group of options."""
+    if not isinstance(value, kind):
+        raise OptionError(f"{name} must be {kind.__name__}(...), got {value!r}")
+
+
+def check_saved(saved: object) -> None:
+    """A state as `get_state` gives it, as far as its form goes."""
+    if not isinstance(saved, Mapping):
+        raise OptionError(f"state must be what get_state returned, got {saved!r}")
+
+
 def check_n_actions(n_actions: Any) -> int:
     """A whole number of at least one action."""
     return check_whole("n_actions", n_actions)
 
 
 def check_number(name: str, value: Any, low: float = -math.inf, high: float = math.inf) -> float:
-    """A finite number in [low, high]."""
+    """A finite number in [low, high]; a text that spells one is none."""
     try:
+        if isinstance(value, str | bytes):
+            raise TypeError
         number = float(value)
     except (TypeError, ValueError):
         raise OptionError(f"{name} must be a number, got {value!r}") from None

@@ -135,6 +135,15 @@ def test_a_column_owns_its_categories_and_no_column_that_is_called_alike():
     assert "of 1 column:" in policy.explanation
 
 
+def test_encoded_columns_of_one_name_are_told_apart_by_their_owners():
+    given = hs.Log([0, 1, 0], [0.0] * 3, {"x": ["1", "2", "1"], "x=1": [5.0, 6.0, 7.0]})
+    again = hs.Log.of_encoded(
+        given.actions, given.outcomes, given.contexts, None, encoding=given.encoding, action_names=(0, 1)
+    )
+    assert again.context_names == ("x=1", "x=2", "x=1")
+    assert again.encoding.columns_of(["x=1"]).tolist() == [2]
+
+
 @pytest.mark.parametrize(
     ("chosen", "text"),
     [

@@ -87,6 +87,14 @@ def test_it_says_what_it_is_worth():
     assert "anything" in str(prior(rival_share=0.5))
 
 
+@pytest.mark.parametrize("decide_on", [None, [0]])
+def test_a_log_that_does_not_vary_claims_no_certainty(decide_on):
+    log = hs.Log([0, 1] * 20, [0.0] * 40, np.arange(40.0).reshape(-1, 1))
+    said = str(hs.start(log, decide_on=decide_on, rng=0).prior)
+    assert "±" not in said
+    assert "outcomes do not vary, or are too few to tell: their spread is unknown" in said
+
+
 def test_an_action_that_the_log_does_not_know_has_no_logged_component():
     unknown = Summary(np.array([0.5, np.nan]), np.array([0.05, np.inf]), np.array([0.25, np.nan]))
     found = LoggedPrior.of_summary(unknown, np.full(2, 0.8))

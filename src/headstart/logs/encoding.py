@@ -65,9 +65,13 @@ class Encoding:
                 known = ", ".join(self.columns)
                 raise OptionError(f"decide_on names {column!r}, which is not a column of the log: {known}")
             return found
-        if isinstance(column, bool) or not 0 <= operator.index(column) < len(self.names):
+        try:
+            index = -1 if isinstance(column, bool) else operator.index(column)
+        except TypeError:
+            raise OptionError(f"decide_on must hold names or indices of columns, got {column!r}") from None
+        if not 0 <= index < len(self.names):
             raise OptionError(f"decide_on must name columns 0..{len(self.names) - 1}, got {column!r}")
-        return [operator.index(column)]
+        return [index]
 
     def _named(self, column: str) -> list[int]:
         names = self.owners if column in self.owners else self.names
@@ -133,7 +137,7 @@ def encode_columns(contexts: Any, context_names: Sequence[str] | None, n_rows: i
             raise LogError(f"context_names has {len(names)} names for {matrix.shape[1]} columns")
         _check_differ(names)
         if matrix.dtype.kind in "fiu":
-            return _checked(Encoding.of_numbers(names), matrix.astype(np.float64), n_rows)
+            return check_encoded(Encoding.of_numbers(names), matrix.astype(np.float64), n_rows)
         columns = {name: matrix[:, j] for j, name in enumerate(names)}
     parts: list[Floats] = []
     categories: dict[str, tuple[Hashable, ...]] = {}
@@ -149,7 +153,19 @@ def encode_columns(contexts: Any, context_names: Sequence[str] | None, n_rows: i
             if categories_or_none is not None:
                 categories[name] = categories_or_none
     matrix = np.hstack(parts) if parts else np.empty((n_rows, 0))
-    return _checked(Encoding(tuple(columns), categories), matrix, n_rows)
+    return check_encoded(Encoding(tuple(columns), categories), matrix, n_rows)
+
+
+def check_encoded(encoding: Encoding, matrix: Floats, n_rows: int) -> tuple[Encoding, Floats]:
+    """The encoding and its matrix, (n, d), which must be finite."""
+    if matrix.shape[0] != n_rows:
+        raise LogError(f"contexts and outcomes must have the same length, got {matrix.shape[0]} and {n_rows}")
+    finite = np.isfinite(matrix)
+    if not finite.all():
+        row, column = (int(i) for i in np.argwhere(~finite)[0])
+        name = encoding.names[column]
+        raise LogError(f"context in row {row}, column {name!r} must be finite, got {matrix[row, column]}")
+    return encoding, matrix
 
 
 def is_missing(value: Any) -> bool:
@@ -181,14 +197,3 @@ def _encode_column(name: str, values: NDArray[Any]) -> tuple[Floats, tuple[Hasha
     encoded = np.zeros((len(items), len(known)))
     encoded[np.arange(len(items)), [place[item] for item in items]] = 1.0
     return encoded, known
-
-
-def _checked(encoding: Encoding, matrix: Floats, n_rows: int) -> tuple[Encoding, Floats]:
-    if matrix.shape[0] != n_rows:
-        raise LogError(f"contexts and outcomes must have the same length, got {matrix.shape[0]} and {n_rows}")
-    finite = np.isfinite(matrix)
-    if not finite.all():
-        row, column = (int(i) for i in np.argwhere(~finite)[0])
-        name = encoding.names[column]
-        raise LogError(f"context in row {row}, column {name!r} must be finite, got {matrix[row, column]}")
-    return encoding, matrix

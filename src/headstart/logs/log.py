@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from headstart.arrays import Floats, Integers
 from headstart.errors import ActionError, LogError
-from headstart.logs.encoding import Encoding, encode_columns
+from headstart.logs.encoding import Encoding, check_encoded, encode_columns
 from headstart.logs.reading import Reading
 from headstart.logs.sums import EVERY, ActionSums, ContextSums
 from headstart.logs.validation import check_chances, check_column_of_numbers, index_actions, listed, read_only
@@ -96,7 +96,8 @@ class Log:
     ) -> Log:
         """The log of action indices and of columns that are encoded already, as tables keep them."""
         k = len(action_names)
-        log = cls(actions, outcomes, contexts, propensities, context_names=encoding.names, n_actions=k)
+        check_encoded(encoding, contexts, len(contexts))
+        log = cls(actions, outcomes, contexts, propensities, n_actions=k)
         log._name(encoding, tuple(action_names))
         return log
 

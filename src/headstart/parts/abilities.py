@@ -139,6 +139,11 @@ class OracleAbilities(Abilities[Oracle]):
         """Virtual plays per action, (K,); None: there is no log in it."""
         return _ask(self.part, "virtual_plays", None)
 
+    @property
+    def summary(self) -> Summary | None:
+        """What the log that it started from knows of each action; None: it does not say."""
+        return _ask(self.part, "summary", None)
+
     def readings(self) -> Readings:
         """What the oracle believes; all NaN for one that does not say."""
         readings: Callable[[], Readings] | None = _ask(self.part, "readings", None)

@@ -33,6 +33,11 @@ class Components(NamedTuple):
 
     def describe(self, names: Sequence[object], worth: Floats) -> str:
         """A line in all, and one for each action: what the log says of it, and what may be true instead."""
+        if not self.errors.any():  # "± 0" would claim the contrary of what is meant
+            return (
+                f"a log of {len(names)} actions whose outcomes do not vary, or are too few to tell: their spread is "
+                "unknown, and so is what the log is worth"
+            )
         lines = [f"a log worth {worth.sum():.0f} users, {len(names)} actions"]
         for a, name in enumerate(names):
             parts = [

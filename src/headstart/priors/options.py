@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headstart.checks import check_number, check_whole
+from headstart.checks import check_kind, check_number, check_whole
 from headstart.errors import OptionError
 
 
@@ -22,8 +22,8 @@ class LoggedPriorOptions:
     def __post_init__(self) -> None:
         for name in ("trust", "unadjusted_trust", "rival_share"):
             check_number(name, vars(self)[name], 0.0, 1.0)
-        for name in ("rival_width", "pooling"):
-            check_number(name, vars(self)[name], low=1e-6)
+        check_number("rival_width", self.rival_width, 1e-6, 1e6)  # it is squared
+        check_number("pooling", self.pooling, low=1e-6)
         check_number("most_freedom", self.most_freedom, low=self.pooling)
 
 
@@ -75,3 +75,4 @@ class LinearPriorOptions:
             check_number("explained", share, 1e-9, 1.0 - 1e-9)
         if len(self.explained) < 2:
             raise OptionError(f"explained must be at least two shares, got {self.explained}")
+        check_kind("products", self.products, ProductOptions)

@@ -9,7 +9,7 @@ from typing import Literal, Self
 import numpy as np
 
 from headstart.arrays import Floats, Integers
-from headstart.checks import Available, check_context
+from headstart.checks import Available, check_context, check_saved
 from headstart.errors import OptionError
 from headstart.kernels import Entry
 from headstart.logs.encoding import Encoding
@@ -171,6 +171,7 @@ class WarmStart(Wrapper):
 
     def set_state(self, saved: Saved) -> None:
         """Take up a state from `get_state` of a warm start with the same settings and log."""
+        check_saved(saved)
         plays = np.asarray(saved.get("virtual_plays"))
         if plays.shape != (self.n_actions,):
             raise OptionError(f"state needs virtual_plays of shape ({self.n_actions},), got shape {plays.shape}")

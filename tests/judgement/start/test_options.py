@@ -95,6 +95,33 @@ def test_options_are_frozen_and_checked():
             wrong()
 
 
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: StartOptions(horizon=True), "horizon must be a whole number, got True"),
+        (lambda: StartOptions(prior=None), r"prior must be LoggedPriorOptions\(\.\.\.\), got None"),
+        (lambda: StartOptions(prior=LinearPriorOptions()), r"prior must be LoggedPriorOptions\(\.\.\.\), got Lin"),
+        (lambda: StartOptions(forest=ForestOptions()), r"forest must be ForestChoiceOptions\(\.\.\.\), got Forest"),
+        (lambda: ForestChoiceOptions(trees=None), r"trees must be ForestOptions\(\.\.\.\), got None"),
+        (lambda: LinearPriorOptions(products={}), r"products must be ProductOptions\(\.\.\.\), got {}"),
+        (lambda: LoggedPriorOptions(trust="0.5"), "trust must be a number, got '0.5'"),
+        (lambda: LoggedPriorOptions(rival_width=1e300), "rival_width must be a finite number in"),
+        (lambda: hs.Trust([0.5, 0.5], ()), r"weights must be an array of a chance per action, got \[0\.5, 0\.5\]"),
+        (lambda: hs.Trust(np.array([0.5, 2.0]), ()), r"trust must be in \[0, 1\]"),
+    ],
+)
+def test_an_option_that_is_none_says_so_at_once(make, message: str):
+    with pytest.raises(OptionError, match=message):
+        make()
+
+
+def test_full_trust_is_not_weakened():
+    log = hs.Log([0, 1] * 50, np.arange(100.0), propensities=np.full(100, 0.3))  # they do not add up: odds fall
+    full = StartOptions(prior=LoggedPriorOptions(trust=1.0))
+    assert hs.start(log, rng=0).trust.weights.max() < 0.8
+    assert hs.start(log, options=full, rng=0).trust.weights.tolist() == [1.0, 1.0]
+
+
 def test_one_horizon():
     assert StartOptions().horizon == HORIZON
 

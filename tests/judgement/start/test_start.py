@@ -87,7 +87,7 @@ def test_logs_without_contexts():
     np.testing.assert_allclose(plain.summary.means, [outcomes[actions == a].mean() for a in range(2)], rtol=1e-9)
     np.testing.assert_allclose(plain.trust.weights, 0.6)
     weighted = start(hs.Log(actions, outcomes, propensities=np.full(100, 0.5)), rng=0)
-    assert "weighted by 1 / propensity" in weighted.explanation
+    assert "weighted by 1 / propensity, large weights cut" in weighted.explanation
 
 
 def test_an_action_never_shown_is_tried_by_users():
@@ -280,6 +280,16 @@ def test_digits_by_context_beat_the_paper_s_linucb():
     assert 1.3 * curves["start"].regrets[:, -1].mean() < curves["paper"].regrets[:, -1].mean()
 
 
+def test_a_guard_takes_the_summary_that_it_started_from():
+    log = logged()
+    by_itself, told = hs.Guarded(start(log, rng=0)), hs.Guarded(start(log, rng=0), start(log, rng=0).summary)
+    for guard in (by_itself, told):
+        for _ in range(80):
+            guard.update(None, 0, 50.0)
+    assert [conflict.action for conflict in by_itself.withdrawals] == [0]
+    assert by_itself.withdrawals == told.withdrawals
+
+
 # --- rejects
 
 
@@ -291,6 +301,10 @@ def test_digits_by_context_beat_the_paper_s_linucb():
         ({"decide_on": ["nothing"]}, "decide_on names 'nothing', which is not a column of the log"),
         ({"decide_on": "x0"}, r"decide_on must be a list of columns, got 'x0': write \['x0'\]"),
         ({"decide_on": [6]}, r"decide_on must name columns 0\.\.5, got 6"),
+        ({"decide_on": [1.0]}, "decide_on must hold names or indices of columns, got 1.0"),
+        ({"decide_on": [None]}, "decide_on must hold names or indices of columns, got None"),
+        ({"options": None}, r"options must be StartOptions\(\.\.\.\), got None"),
+        ({"options": {"horizon": 5}}, r"options must be StartOptions\(\.\.\.\), got {"),
         ({"decide_on": []}, "decide_on must name at least one column, and each once"),
         ({"decide_on": [0, 0]}, "decide_on must name at least one column, and each once"),
         ({"trust": 1.5}, r"trust must be in \[0, 1\], got 1.5"),

@@ -74,6 +74,8 @@ def test_a_state_of_another_policy_is_refused_and_changes_nothing():
         with pytest.raises(OptionError, match="state needs"):
             policy.set_state(wrong)
         assert write_snapshot(policy.get_state()) == before
+    with pytest.raises(OptionError, match="state must be what get_state returned, got None"):
+        policy.set_state(None)
 
 
 def test_every_kind_of_array_and_every_order_is_kept():

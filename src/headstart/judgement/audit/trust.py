@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headstart.arrays import Floats
+from headstart.errors import OptionError
 from headstart.judgement.audit.reasons import Reason
-from headstart.priors.logged import trust_among
+from headstart.priors.logged import check_trust, trust_among
 from headstart.priors.options import LoggedPriorOptions
 
 if TYPE_CHECKING:
@@ -36,6 +37,11 @@ class Trust:
 
     weights: Floats
     reasons: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.weights, np.ndarray) or self.weights.ndim != 1:
+            raise OptionError(f"weights must be an array of a chance per action, got {self.weights!r}")
+        check_trust(self.weights, self.weights.size)
 
 
 def suggest_trust(audit: Audit) -> Trust:
@@ -57,7 +63,7 @@ def weigh_reasons(
     among_two = options.unadjusted_trust if basis == "nothing" else options.trust
     start = trust_among(len(action_names), among_two)
     words = [f"{BASES[basis]}: trust starts at {start:.3g}"]
-    odds = np.full(len(action_names), start / (1.0 - start))
+    odds = np.full(len(action_names), start / (1.0 - start) if start < 1.0 else np.inf)
     counted: set[str] = set()
     for reason in reasons:
         if reason.odds == 1.0 or reason.rule in counted:
@@ -69,4 +75,6 @@ def weigh_reasons(
         else:
             odds[reason.action] *= reason.odds
             words.append(f"{reason.text}: the odds for {action_names[reason.action]} times {reason.odds:g}")
-    return Trust(odds / (1.0 + odds), tuple(words))
+    # No finding moves full trust: infinite odds stay infinite.
+    weights = np.divide(odds, 1.0 + odds, out=np.ones_like(odds), where=np.isfinite(odds))
+    return Trust(weights, tuple(words))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headstart.checks import check_number, check_whole
+from headstart.checks import check_kind, check_number, check_whole
 from headstart.forest import ForestOptions
 from headstart.oracles.knowledge_gradient import HORIZON, KnowledgeGradientOptions
 from headstart.oracles.lin_knowledge_gradient import LinKnowledgeGradientOptions
@@ -26,6 +26,7 @@ class ForestChoiceOptions:
         check_whole("most_rows", self.most_rows)
         check_number("n_parts", check_whole("n_parts", self.n_parts), low=2)
         check_number("sure", self.sure, low=0.0)
+        check_kind("trees", self.trees, ForestOptions)
 
 
 @dataclass(frozen=True)
@@ -45,3 +46,8 @@ class StartOptions:
     def __post_init__(self) -> None:
         for name in ("horizon", "most_rows", "explained_draws", "explained_users"):
             check_whole(name, vars(self)[name])
+        check_kind("prior", self.prior, LoggedPriorOptions)
+        check_kind("exploring", self.exploring, KnowledgeGradientOptions)
+        check_kind("linear_prior", self.linear_prior, LinearPriorOptions)
+        check_kind("linear_exploring", self.linear_exploring, LinKnowledgeGradientOptions)
+        check_kind("forest", self.forest, ForestChoiceOptions)

@@ -6,7 +6,7 @@
 - With a population given and no logged propensities none are estimated: each action's rows are balanced towards the
   users directly, which undoes the log's choices too.
 - Means and errors are doubly robust, for the population if one is given. Without contexts that is inverse propensity
-  weighting, without propensities too the plain average.
+  weighting with large weights cut, without propensities too the plain average.
 - Trust is what the quick checks' reasons leave of it (`audit.trust`).
 """
 
@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from headstart.checks import check_kind
 from headstart.errors import OptionError
 from headstart.estimates.doubly_robust import robust_means
 from headstart.estimates.population import as_population
@@ -64,7 +65,8 @@ def start(
         Users to come; `options.horizon` (5,000) by default. It bears on what is worth exploring; a factor of ten
         either way costs little.
     trust
-        How far to believe the log: a chance in [0, 1], one per action, or a `Trust`. None: `suggest_trust`'s rules.
+        How far to believe the log: a chance in [0, 1], one per action, or a `Trust`. None: by the
+        rules of the audit's quick checks.
     options
         Every chosen number; docs/reference.md says what each does.
     rng
@@ -77,6 +79,7 @@ def start(
     The rules for propensities stand above, those for trust in `audit.trust`, those for deciding by context in
     `start.by_context`.
     """
+    check_kind("options", options, StartOptions)
     users = options.horizon if horizon is None else _check_horizon(horizon)
     generator = as_generator(rng)
     rows, reasons = _take_rows(log, options.most_rows)
@@ -158,7 +161,7 @@ def _name_estimate(log: Log, population: object) -> str:
         users = "the users to come" if population is not None else "users such as the log's"
         return f"means are doubly robust (regression corrected by weighted residuals), for {users}"
     if log.propensities is not None:
-        return "means are weighted by 1 / propensity: there are no contexts to do better with"
+        return "means are weighted by 1 / propensity, large weights cut: there are no contexts to do better with"
     return "means are plain averages: there is nothing to adjust by"
 
 

@@ -29,18 +29,31 @@ _DEFAULT_ORACLE, _DEFAULT_EVALUATOR = Part("ThompsonNormal"), Part("IPSWeighting
 
 def build_policy(config: ExperimentConfig, log: Log | None) -> ServedPolicy:
     """The policy before its first user. The same configuration and log give the same bits."""
-    names = config.encoding.names
     if log is None:
         if config.guard is not None:
             raise OptionError(f"{config.at}.guard needs a log to guard against: declare {config.at}.log")
-        return ServedPolicy(_build_oracle(config, len(names)), config.encoding, 0)
+        return ServedPolicy(_build_oracle(config, len(config.encoding.names)), config.encoding, 0)
     # The log's columns are the experiment's, as far as it has them, then those that one only adjusts for.
-    n_shared = sum(name in names for name in log.context_names)
+    n_shared = sum(owner in config.contexts for owner in log.encoding.owners)
+    if config.oracle is not None and "n_features" in _needs(config.oracle):
+        _check_has_columns(config, log)  # before an oracle of no columns is asked for
     policy = _build_from(config, log, n_shared)
-    if OracleAbilities(policy).n_features and n_shared < len(names):
-        missing = next(name for name in names if name not in log.context_names)
-        raise OptionError(f"{config.at}: the policy decides on {missing!r}, which the log has not")
+    if OracleAbilities(policy).n_features:
+        _check_has_columns(config, log)
     return ServedPolicy(policy, config.encoding, log.n_features - n_shared)
+
+
+def _needs(oracle: Part) -> tuple[str, ...]:
+    return _ORACLES[oracle.name].needs if oracle.name in _ORACLES else ()
+
+
+def _check_has_columns(config: ExperimentConfig, log: Log) -> None:
+    for column in config.contexts:
+        if column not in log.encoding.columns:
+            known = ", ".join(log.encoding.columns) or "none"
+            raise OptionError(
+                f"{config.at}: the policy decides on {column!r}, which {config.at}.log has not; its columns: {known}"
+            )
 
 
 def _build_from(config: ExperimentConfig, log: Log, n_shared: int) -> Oracle:
@@ -50,9 +63,9 @@ def _build_from(config: ExperimentConfig, log: Log, n_shared: int) -> Oracle:
         return _guard(config, started, started.summary)
     evaluator = _build_evaluator(config, log)
     wanted = config.oracle or _DEFAULT_ORACLE
-    if wanted.name in _ORACLES and "summary" in _ORACLES[wanted.name].needs:
+    if "summary" in _needs(wanted):
         return _build_from_summary(config, evaluator, wanted, n_shared)
-    is_same = log.context_names == config.encoding.names
+    is_same = log.encoding == config.encoding
     warm_start = WarmStart(
         _build_oracle(config, n_shared),
         evaluator,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from headstart.arrays import Bools, Floats
-from headstart.checks import NO_CONTEXT, check_context
+from headstart.checks import NO_CONTEXT, check_context, check_saved
 from headstart.errors import OptionError
 from headstart.estimates.summary import Summary
 from headstart.kernels import Entry, implements, is_implemented, play, probabilities, update, withdraw
@@ -58,10 +58,10 @@ class Guarded(Wrapper):
     Parameters
     ----------
     policy
-        A WarmStart that has not begun, or an oracle that can `withdraw(action)` (MinUCB, ...).
+        A WarmStart that has not begun, or an oracle that can `withdraw(action)` (MinUCB, `start`'s, ...).
     summary
-        What the log knows of each action; by default the WarmStart's evaluator's own. For policies that decide
-        without contexts.
+        What the log knows of each action; by default that of the WarmStart's evaluator, or the policy's own
+        (`start`). For policies that decide without contexts.
     log
         A Log with contexts, instead of a summary: users are compared with what its rows predict for their contexts
         (LinConflictWatch, with its assumptions). A policy that decides on contexts needs it, as it shows an action to
@@ -137,6 +137,7 @@ class Guarded(Wrapper):
 
     def set_state(self, saved: Saved) -> None:
         """Take up a state from `get_state` of a guard made in the same way: it has the same future."""
+        check_saved(saved)
         watch = load_state(self._watch, saved.get("watch", {}))
         load_parts({"policy": self.policy}, saved)
         self._watch = watch
@@ -157,7 +158,7 @@ def _check_log(log: Log, policy: Oracle) -> Log:
 
 
 def _check_summary(summary: Summary | None, policy: Oracle) -> Summary:
-    """The summary given, or the evaluator's; it can only judge a policy that shows actions to all users alike."""
+    """The summary given, or the policy's own; it can only judge a policy that shows actions to all users alike."""
     decider = policy.oracle if isinstance(policy, WarmStart) else policy
     if OracleAbilities(decider).n_features:
         raise OptionError(
@@ -166,7 +167,11 @@ def _check_summary(summary: Summary | None, policy: Oracle) -> Summary:
         )
     if summary is not None:
         return summary
-    told = EvaluatorAbilities(policy.evaluator).summary if isinstance(policy, WarmStart) else None
+    if isinstance(policy, WarmStart):
+        ask = EvaluatorAbilities(policy.evaluator).summary
+        told = None if ask is None else ask()
+    else:
+        told = OracleAbilities(policy).summary
     if told is None:
         raise OptionError("Guarded needs a summary of the log: give summary=evaluator.summary()")
-    return told()
+    return told

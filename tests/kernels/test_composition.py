@@ -96,6 +96,15 @@ def test_an_edited_constant_of_a_helper_module_is_new_code(project: Path):
     assert _ask(project) == [14, 14, 0]
 
 
+def test_a_constant_is_followed_through_modules_of_modules(project: Path):
+    text = SCALE.replace("from project.width import WIDTH", "import project.width")
+    (project / "scale.py").write_text(text.replace("return WIDTH", "return project.width.WIDTH"))
+    assert _ask(project) == [7, 7, 0]
+    assert _ask(project) == [7, 7, 1]
+    (project / "width.py").write_text(WIDTH.replace("1.0", "2.0"))
+    assert _ask(project) == [14, 14, 0]
+
+
 def test_an_edit_of_what_is_not_in_the_composition_keeps_its_code(project: Path):
     assert _ask(project) == [7, 7, 0]
     (project / "width.py").write_text(WIDTH.replace("0.0", "3.0"))

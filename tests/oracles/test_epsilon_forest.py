@@ -1,5 +1,7 @@
 """The forest as a bandit: its chances, its schedule, its memory, and that it learns."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -21,6 +23,14 @@ def taught(n=60, **settings):
 
 def test_it_conforms():
     check_oracle(lambda: hs.EpsilonForest(3, 2, SMALL, rng=1))
+
+
+def test_it_can_be_pickled_once_it_has_played():
+    oracle = taught()
+    oracle.play([0.5, 0.0])
+    twin = pickle.loads(pickle.dumps(oracle))
+    contexts = np.random.default_rng(3).uniform(-1, 1, (20, 2))
+    assert [twin.play(context) for context in contexts] == [oracle.play(context) for context in contexts]
 
 
 def test_chances_by_hand():

@@ -17,7 +17,7 @@ from headstart.forest.options import ForestOptions
 from headstart.forest.planting import in_threads, plant
 from headstart.forest.predicting import group_variance, predict_context, predict_rows, spread_rows
 from headstart.forest.tree import ForestArrays
-from headstart.kernels.compile import compiled, entry
+from headstart.kernels.compile import Entry, compiled
 
 _ROWS_AT_ONCE = 512  # contexts that stay in cache while tree after tree looks at them
 
@@ -51,7 +51,7 @@ class HonestForest:
         self.n_threads = n_threads
         self._arrays: ForestArrays | None = None
         self._n_features = 0
-        self._predict_context: Callable[..., None] | None = None
+        self._predict_context = Entry(predict_context)
 
     @property
     def arrays(self) -> ForestArrays:
@@ -100,8 +100,6 @@ class HonestForest:
         arrays = self.arrays
         x = _check_one_context(context, self.n_features)
         out = np.empty(self.n_actions)
-        if self._predict_context is None:
-            self._predict_context = entry(predict_context, arrays, x, out)
         self._predict_context(arrays, x, out)
         return out
 

@@ -42,7 +42,7 @@ def sort_node(
     for feature in range(columns.shape[0]):
         tally[:] = 0
         for i in range(start, stop):
-            tally[bins[feature, members[i]] + 1] += 1
+            tally[int(bins[feature, members[i]]) + 1] += 1  # a byte of plain Python wraps around at 255
         for b in range(1, tally.size):
             tally[b] += tally[b - 1]
         for i in range(start, stop):

@@ -85,13 +85,12 @@ def _named_in(function: FunctionType, names: list[str]) -> Iterator[tuple[str, o
         ("defaults", function.__defaults__),
         *(function.__kwdefaults__ or {}).items(),
     ]
-    for name in names:
-        if name in function.__globals__:
-            value = function.__globals__[name]
-            values.append((name, value))
-            if isinstance(value, ModuleType) and _is_ours(value.__name__):  # kernels.play: by its attributes
-                values += [(attribute, vars(value)[attribute]) for attribute in names if attribute in vars(value)]
-    for name, value in values:
+    values += [(name, function.__globals__[name]) for name in names if name in function.__globals__]
+    followed: set[ModuleType] = set()
+    for name, value in values:  # which grow: a module stands for what is named in it, and so do the modules in it
+        if isinstance(value, ModuleType) and _is_ours(value.__name__) and value not in followed:
+            followed.add(value)
+            values += [(attribute, vars(value)[attribute]) for attribute in names if attribute in vars(value)]
         yield name, value.py_func if isinstance(value, Dispatcher) else value
 
 

@@ -9,6 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from headstart.arrays import Floats
+from headstart.parts import Saved
 
 FALSE_ALARM = 1e-6  # of each comparison of draws with chances, for a part that keeps its promises
 _T = TypeVar("_T")
@@ -56,14 +57,29 @@ def claim_frequencies(counts: Floats, chances: Floats) -> None:
     )
 
 
-def pickled(part: _T) -> _T | None:
-    """A part through pickle and back; None for one that cannot be pickled (a class within a function, a lambda)."""
+def pickled(part: _T, *, can_be_saved: bool) -> _T | None:
+    """A part through pickle and back; None for one that need not be pickled.
+
+    That is one that cannot be saved either, and one that holds what has no name to be found by: a lambda, or a class
+    or a function within a function.
+    """
     try:
         written = pickle.dumps(part)
-    except (pickle.PicklingError, AttributeError, TypeError):
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        is_nameless = "<lambda>" in str(error) or "<locals>" in str(error)
+        claim(is_nameless or not can_be_saved, f"a part that can be saved can be pickled, got {error}")
         return None
     twin: _T = pickle.loads(written)
     return twin
+
+
+def same_state(first: Saved, second: Saved) -> bool:
+    """Whether two saved states hold the same arrays and plain values."""
+    try:
+        np.testing.assert_equal(first, second)
+    except AssertionError:
+        return False
+    return True
 
 
 def same_numbers(first: Floats, second: Floats) -> bool:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from headstart import kernels
 from headstart.checks import NO_CONTEXT
 from headstart.parts import ContextLike, Evaluator, EvaluatorAbilities, missing_method
-from headstart.testing.claims import claim, claim_raises, pickled
+from headstart.testing.claims import claim, claim_raises, pickled, same_state
 
 _N_ASKED = 50
 
@@ -47,8 +47,7 @@ def check_evaluator(
     _check_twins(given, users, k)
     _check_kernels(given, users, k)
     if abilities.n_actions is not None:
-        claim_raises(lambda: deepcopy(given).get_outcome(users[0], k), f"action {k} of {k} is rejected")
-        claim_raises(lambda: deepcopy(given).get_outcome(users[0], -1), "action -1 is rejected")
+        _check_rejections(deepcopy(given), users, k)
     return given
 
 
@@ -77,6 +76,7 @@ def _check_answers(evaluator: Evaluator, users: Sequence[ContextLike], n_actions
         refusals = 0
         while refusals < len(users):  # None for one context need not mean None for the next
             user = users[calls % len(users)]
+            was_exhausted = abilities.is_exhausted()
             outcome = evaluator.get_outcome(user, action)
             calls += 1
             claim(calls <= max_calls, f"answers come to an end (still answering after {max_calls} calls)")
@@ -86,6 +86,7 @@ def _check_answers(evaluator: Evaluator, users: Sequence[ContextLike], n_actions
             refusals = 0
             is_number = isinstance(outcome, float | np.floating) and math.isfinite(outcome)
             claim(is_number, f"an answer is a finite float or None, got {outcome!r}")
+            claim(not was_exhausted, f"an evaluator that is exhausted never answers again, got {outcome}")
             if abilities.get_variance is not None:
                 variance = abilities.get_variance(user, action)
                 claim(math.isfinite(variance) and variance >= 0.0, f"a variance is finite and >= 0, got {variance!r}")
@@ -94,21 +95,42 @@ def _check_answers(evaluator: Evaluator, users: Sequence[ContextLike], n_actions
         claim(all(answer is None for answer in asked), "an evaluator that is exhausted never answers again")
 
 
+def _check_rejections(evaluator: Evaluator, users: Sequence[ContextLike], n_actions: int) -> None:
+    left = deepcopy(evaluator)
+    claim_raises(lambda: evaluator.get_outcome(users[0], n_actions), f"action {n_actions} of {n_actions} is rejected")
+    claim_raises(lambda: evaluator.get_outcome(users[0], -1), "action -1 is rejected")
+    is_same = _answers(evaluator, users, n_actions) == _answers(left, users, n_actions)
+    claim(is_same, "a rejected call changes no later answer")
+
+
 def _check_twins(evaluator: Evaluator, users: Sequence[ContextLike], n_actions: int) -> None:
     """A copied, pickled or restored evaluator gives the same answers from there on."""
     begun = deepcopy(evaluator)
     _answers(begun, users, n_actions)
-    twins: dict[str, Evaluator | None] = {"a copy": deepcopy(begun), "a pickled one": pickled(begun)}
-    abilities = EvaluatorAbilities(begun)
-    saved = deepcopy(abilities.try_get_state())
+    saved = deepcopy(EvaluatorAbilities(begun).try_get_state())
+    twins: dict[str, Evaluator | None] = {"a copy": deepcopy(begun)}
+    twins["a pickled one"] = pickled(begun, can_be_saved=saved is not None)
     if saved is not None:
         restored = deepcopy(evaluator)
         EvaluatorAbilities(restored).set_state(saved)
         twins["one restored by set_state"] = restored
+        _check_saving(deepcopy(evaluator), users, n_actions)
     expected = _answers(deepcopy(begun), users, n_actions)
     for name, twin in twins.items():
         if twin is not None:
             claim(_answers(twin, users, n_actions) == expected, f"{name} gives the same answers")
+
+
+def _check_saving(evaluator: Evaluator, users: Sequence[ContextLike], n_actions: int) -> None:
+    """A saved state shares nothing with the evaluator that it is from, nor with the one that takes it up."""
+    abilities = EvaluatorAbilities(evaluator)
+    saved = abilities.get_state()
+    kept = deepcopy(saved)
+    _answers(evaluator, users, n_actions)
+    claim(same_state(saved, kept), "a state from get_state stays as it is while the evaluator answers")
+    abilities.set_state(saved)
+    _answers(evaluator, users, n_actions)
+    claim(same_state(saved, kept), "a state given to set_state stays as it is while the evaluator answers")
 
 
 def _answers(evaluator: Evaluator, users: Sequence[ContextLike], n_actions: int) -> list[float | None]:

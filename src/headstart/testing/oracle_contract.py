@@ -18,6 +18,7 @@ from headstart.testing.claims import (
     claim_raises,
     pickled,
     same_numbers,
+    same_state,
 )
 
 _N_PLAYS = 2000
@@ -65,6 +66,8 @@ def check_oracle(
     told = OracleAbilities(subject).n_features or 0
     rounds = Rounds(told if n_features is None else n_features, outcomes)
     claim(isinstance(subject.n_actions, int) and subject.n_actions >= 1, "n_actions is a whole number >= 1")
+    low, high = OracleAbilities(subject).outcome_range
+    claim(low <= high, f"outcome_range is (smallest, largest), got ({low}, {high})")
     for learnt in (0, 1, 12):
         rounds.live(subject, learnt)
         _check_choices(subject, rounds.contexts[0])
@@ -72,6 +75,7 @@ def check_oracle(
     _check_late_outcomes(subject, rounds)
     _check_twins(subject, deepcopy(given), rounds)
     _check_asking(subject, rounds)
+    _check_absorbing(subject, rounds)
     _check_reseeding(subject, rounds)
     _check_kernels(subject, rounds)
     _check_rejections(subject, rounds)
@@ -121,15 +125,42 @@ def _check_asking(oracle: Oracle, rounds: Rounds) -> None:
     asked, left = deepcopy(oracle), deepcopy(oracle)
     for context in rounds.contexts[:3] * 2:
         asked.probabilities(context)
-    claim(rounds.live(asked, 16) == rounds.live(left, 16), "asking for probabilities changes no later play")
+    expected = rounds.live(left, 16)
+    claim(rounds.live(asked, 16) == expected, "asking for probabilities changes no later play")
+    read = deepcopy(oracle)
+    before = np.asarray(read.probabilities(rounds.contexts[0])).copy()
+    for name, column in OracleAbilities(read).readings()._asdict().items():
+        shape = np.shape(column)
+        claim(shape == (oracle.n_actions,), f"readings has {name} of shape ({oracle.n_actions},), got {shape}")
+    after = np.asarray(read.probabilities(rounds.contexts[0]))
+    claim(bool((before == after).all()), "asking for readings changes no chances")
+    claim(rounds.live(read, 16) == expected, "asking for readings changes no later play")
+
+
+def _check_absorbing(oracle: Oracle, rounds: Rounds) -> None:
+    """An average that the log gives in place of an outcome is taken as an outcome is."""
+    twin = deepcopy(oracle)
+    absorb = OracleAbilities(twin).absorb
+    if absorb is None:
+        return
+    low, high = rounds.outcomes
+    context = rounds.contexts[0]
+    try:
+        absorb(context, 0, (low + high) / 2.0, (high - low) ** 2 / 4.0)
+    except Exception as error:
+        raise AssertionError(
+            "broken promise: absorb(context, action, outcome, variance) learns an average in the oracle's range; "
+            f"it raised {type(error).__name__}: {error}"
+        ) from error
+    claim_distribution(np.asarray(twin.probabilities(context)), oracle.n_actions)
 
 
 def _check_twins(oracle: Oracle, fresh: Oracle, rounds: Rounds) -> None:
     """A twin made by copying, pickling or saving has the same future, and goes its own way."""
     abilities = OracleAbilities(oracle)
     twins: dict[str, Oracle | None] = {"a copy": deepcopy(oracle), "its own copy()": abilities.copy()}
-    twins["a pickled one"] = pickled(oracle)
     saved = deepcopy(abilities.try_get_state())
+    twins["a pickled one"] = pickled(oracle, can_be_saved=saved is not None)
     if saved is not None:
         OracleAbilities(fresh).reseed(99)  # whatever its randomness was, the saved one counts
         OracleAbilities(fresh).set_state(saved)
@@ -137,12 +168,26 @@ def _check_twins(oracle: Oracle, fresh: Oracle, rounds: Rounds) -> None:
     expected = rounds.live(deepcopy(oracle), 32)
     for name, twin in twins.items():
         if twin is not None:
+            claim(twin is not oracle, f"{name} is another oracle, got the same one")
             claim(rounds.live(twin, 32) == expected, f"{name} has the same future, randomness included")
+    claim(rounds.live(deepcopy(oracle), 32) == expected, "what a twin lives through changes nothing in the original")
     if saved is not None:
-        restored = deepcopy(oracle)
-        rounds.live(restored, 8)
+        restored = _check_saving(deepcopy(oracle), rounds)
         OracleAbilities(restored).set_state(saved)
         claim(rounds.live(restored, 32) == expected, "a saved state is as it was, whatever was learnt after it")
+
+
+def _check_saving(oracle: Oracle, rounds: Rounds) -> Oracle:
+    """A saved state shares nothing with the oracle it is from or is given to; returns the oracle."""
+    abilities = OracleAbilities(oracle)
+    saved = abilities.get_state()
+    kept = deepcopy(saved)
+    rounds.live(oracle, 8)
+    claim(same_state(saved, kept), "a state from get_state stays as it is while the oracle learns")
+    abilities.set_state(saved)
+    rounds.live(oracle, 8)
+    claim(same_state(saved, kept), "a state given to set_state stays as it is while the oracle learns")
+    return oracle
 
 
 def _check_reseeding(oracle: Oracle, rounds: Rounds) -> None:
@@ -160,6 +205,11 @@ def _check_reseeding(oracle: Oracle, rounds: Rounds) -> None:
 
     if not OracleAbilities(oracle).can_be_reseeded:
         return
+    told = deepcopy(oracle)
+    before = [np.asarray(told.probabilities(context)).copy() for context in rounds.contexts[:3]]
+    OracleAbilities(told).reseed(1)
+    after = [np.asarray(told.probabilities(context)) for context in rounds.contexts[:3]]
+    claim(same_numbers(np.array(before), np.array(after)), "reseed changes no chances: what was learnt stays")
     (first, agreement), (again, _), (other, _) = draws(1), draws(1), draws(2)
     claim(first == again, "reseeded with the same seed, it plays the same")
     if agreement <= _AGREE_BY_CHANCE:

@@ -69,6 +69,9 @@ def _meet(drawn: Drawn) -> list[float]:
 def _check_kernels(drawn: Drawn) -> None:
     """The kernels, run as plain Python on a copy of the state, do what the world does."""
     plain = deepcopy(drawn.kernel_state)
+    for verb in (kernels.draw_user, kernels.draw_outcome, kernels.expected_outcomes):
+        has_verb = kernels.is_implemented(verb, type(plain))
+        claim(has_verb, f"kernel_state is a state that implements {verb.__name__}, got {type(plain).__name__}")
     context, expected = np.zeros(drawn.n_features), np.zeros(drawn.n_actions)
     with np.errstate(all="ignore"):  # words of random streams wrap around
         for i in range(_N_INTERPRETED):

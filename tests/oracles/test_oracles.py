@@ -152,7 +152,7 @@ def test_an_outcome_of_zero_and_action_zero_count(name: str):
     assert np.isnan(means[1:]).all()
 
 
-@pytest.mark.parametrize("name", [name for name in ORACLES if "rounds" not in name])
+@pytest.mark.parametrize("name", [name for name in CONTEXT_FREE if "rounds" not in name])
 @given(outcomes=st.lists(st.tuples(st.integers(0, 2), st.floats(0, 1)), max_size=40), data=st.data())
 def test_incremental_means_are_batch_means_in_any_order(name: str, outcomes: list[tuple[int, float]], data: Any):
     oracle = ORACLES[name](1)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from headstart.arrays import Bools, Floats, Integers
+from headstart.arrays import Floats, Integers
 from headstart.checks import check_action, check_outcome
 from headstart.kernels import implements, play, probabilities, update
 from headstart.parts import ContextLike, Evaluator, Oracle, State, Wrapper
 from headstart.randomness import RNG
+from headstart.warmstart.forwarding import fill_inner, play_inner
 from headstart.warmstart.virtual_plays import WarmStartState, end_round
 from headstart.warmstart.virtual_users import Contexts
 from headstart.warmstart.warmstart import Schedule, WarmStart
@@ -19,19 +20,13 @@ class OfflineOnlyState(NamedTuple):
     policy: WarmStartState
 
 
-@implements(play, OfflineOnlyState)
-def _play(state: OfflineOnlyState, context: Floats, available: Bools) -> int:
-    return play(state.policy, context, available)
+implements(play, OfflineOnlyState)(play_inner)
+implements(probabilities, OfflineOnlyState)(fill_inner)
 
 
 @implements(update, OfflineOnlyState)
 def _update(state: OfflineOnlyState, context: Floats, action: int, outcome: float) -> None:
     end_round(state.policy, context)
-
-
-@implements(probabilities, OfflineOnlyState)
-def _probabilities(state: OfflineOnlyState, context: Floats, available: Bools, out: Floats) -> None:
-    probabilities(state.policy, context, available, out)
 
 
 class OfflineOnly(Wrapper):

@@ -65,8 +65,7 @@ def start(
         Users to come; `options.horizon` (5,000) by default. It bears on what is worth exploring; a factor of ten
         either way costs little.
     trust
-        How far to believe the log: a chance in [0, 1], one per action, or a `Trust`. None: by the
-        rules of the audit's quick checks.
+        How far to believe the log: a chance in [0, 1], one per action, or a `Trust`. None: the audit's quick rules.
     options
         Every chosen number; docs/reference.md says what each does.
     rng

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from headstart.arrays import Bools, Floats
+from headstart.arrays import Floats
 from headstart.checks import NO_CONTEXT, check_context, check_saved
 from headstart.errors import OptionError
 from headstart.estimates.summary import Summary
@@ -27,6 +27,7 @@ from headstart.warmstart.conflict.conflicts import Conflict, Watching, read_conf
 from headstart.warmstart.conflict.linear_watch import new_linear_watch
 from headstart.warmstart.conflict.revocable import Revocable
 from headstart.warmstart.conflict.watch import new_watch
+from headstart.warmstart.forwarding import fill_inner, play_inner
 from headstart.warmstart.warmstart import WarmStart
 
 
@@ -35,14 +36,8 @@ class GuardedState(NamedTuple):
     watch: Watching
 
 
-@implements(play, GuardedState)
-def _play(state: GuardedState, context: Floats, available: Bools) -> int:
-    return play(state.policy, context, available)
-
-
-@implements(probabilities, GuardedState)
-def _probabilities(state: GuardedState, context: Floats, available: Bools, out: Floats) -> None:
-    probabilities(state.policy, context, available, out)
+implements(play, GuardedState)(play_inner)
+implements(probabilities, GuardedState)(fill_inner)
 
 
 @implements(update, GuardedState)

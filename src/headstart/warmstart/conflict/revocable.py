@@ -36,6 +36,7 @@ from headstart.parts import (
     save_parts,
 )
 from headstart.randomness import RNG, as_generator
+from headstart.warmstart.forwarding import fill_inner, play_inner
 from headstart.warmstart.virtual_plays import WarmStartState
 from headstart.warmstart.warmstart import WarmStart
 
@@ -111,14 +112,8 @@ class RevocableState(NamedTuple):
     online: State  # the same oracle, told of users alone
 
 
-@implements(play, RevocableState)
-def _play(state: RevocableState, context: Floats, available: Bools) -> int:
-    return play(state.policy, context, available)
-
-
-@implements(probabilities, RevocableState)
-def _probabilities(state: RevocableState, context: Floats, available: Bools, out: Floats) -> None:
-    probabilities(state.policy, context, available, out)
+implements(play, RevocableState)(play_inner)
+implements(probabilities, RevocableState)(fill_inner)
 
 
 @implements(update, RevocableState)

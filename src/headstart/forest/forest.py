@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -51,7 +52,11 @@ class HonestForest:
         self.n_threads = n_threads
         self._arrays: ForestArrays | None = None
         self._n_features = 0
-        self._predict_context = Entry(predict_context)
+
+    @cached_property
+    def _predict_context(self) -> Entry[None]:
+        """Bound when first asked about one user."""
+        return Entry(predict_context)
 
     @property
     def arrays(self) -> ForestArrays:

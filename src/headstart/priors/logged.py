@@ -156,8 +156,8 @@ def check_known(summary: Summary, n_actions: int) -> tuple[Floats, Floats, Float
     """Means, effective sizes and variances, (K,) each; size 0 for an action of which the log knows nothing."""
     if not isinstance(summary, Summary):
         raise OptionError(f"summary must be a Summary (evaluator.summary()), got {type(summary).__name__}")
-    if summary.n_actions != n_actions:
-        raise OptionError(f"summary must be of {n_actions} actions, got {summary.n_actions}")
+    if len(summary.means) != n_actions:
+        raise OptionError(f"summary must be of {n_actions} actions, got {len(summary.means)}")
     sizes = np.asarray(summary.effective_sizes, dtype=np.float64)
     is_known = (sizes > 0.0) & np.isfinite(summary.means) & np.isfinite(summary.variances)
     means, variances = np.where(is_known, summary.means, 0.0), np.where(is_known, summary.variances, 0.0)

@@ -17,7 +17,7 @@ import numpy as np
 from headstart.arrays import Floats
 from headstart.errors import OptionError
 from headstart.judgement.audit.reasons import Reason
-from headstart.priors.logged import check_trust, trust_among
+from headstart.priors.logged import trust_among
 from headstart.priors.options import LoggedPriorOptions
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ class Trust:
     def __post_init__(self) -> None:
         if not isinstance(self.weights, np.ndarray) or self.weights.ndim != 1:
             raise OptionError(f"weights must be an array of a chance per action, got {self.weights!r}")
-        check_trust(self.weights, self.weights.size)
+        if not ((self.weights >= 0.0) & (self.weights <= 1.0)).all():
+            raise OptionError(f"trust must be in [0, 1], got {self.weights!r}")
 
 
 def suggest_trust(audit: Audit) -> Trust:

@@ -12,14 +12,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from headstart.checks import check_kind
 from headstart.errors import OptionError
 from headstart.estimates.doubly_robust import robust_means
 from headstart.estimates.population import as_population
@@ -78,8 +76,7 @@ def start(
     The rules for propensities stand above, those for trust in `audit.trust`, those for deciding by context in
     `start.by_context`.
     """
-    check_kind("options", options, StartOptions)
-    users = options.horizon if horizon is None else _check_horizon(horizon)
+    users = _check_users(horizon, options)
     generator = as_generator(rng)
     rows, reasons = _take_rows(log, options.most_rows)
     used = _settle_propensities(rows, population)
@@ -90,6 +87,7 @@ def start(
     else:
         believed = _as_trust(trust, rows.n_actions)
     reasons += [*used.notes, _name_estimate(rows, population), *believed.reasons]
+    unknown = _name_unknown(rows, summary)
     choice = None
     if decide_on is not None:
         choice = choose_by_context(used.log, decide_on, believed.weights, users, options, generator)
@@ -98,7 +96,7 @@ def start(
     if choice is None:
         prior = LoggedPrior.of_summary(summary, believed.weights, options.prior, rows.action_names)
         choice = _choose_for_all(prior, users, options, generator)
-    reasons += [choice.reason, *_name_unknown(rows, summary)]
+    reasons += [choice.reason, *unknown]
     return Started(choice, Origin(log, population, users), summary, believed, tuple(reasons))
 
 
@@ -111,7 +109,12 @@ def _choose_for_all(prior: LoggedPrior, users: int, options: StartOptions, rng: 
     return Choice(oracle, None, prior, why)
 
 
-def _check_horizon(horizon: object) -> int:
+def _check_users(horizon: object, options: object) -> int:
+    """The number of users to come, at the door of `start`."""
+    if not isinstance(options, StartOptions):
+        raise OptionError(f"options must be StartOptions, got {type(options).__name__}")
+    if horizon is None:
+        return options.horizon
     if isinstance(horizon, bool) or not isinstance(horizon, int | np.integer) or horizon < 1:
         raise OptionError(f"horizon must be a whole number of at least 1, or None, got {horizon!r}")
     return int(horizon)
@@ -169,7 +172,7 @@ def _as_trust(trust: ArrayLike | Trust, n_actions: int) -> Trust:
     if isinstance(trust, Trust):
         if trust.weights.shape != (n_actions,):
             raise OptionError(f"trust must be for {n_actions} actions, got {trust.weights.size}")
-        return dataclasses.replace(trust, weights=check_trust(trust.weights, n_actions))
+        return trust
     weights = check_trust(trust, n_actions)
     return Trust(weights, (f"trust was given: {np.unique(weights).tolist()}",))
 

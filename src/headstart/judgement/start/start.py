@@ -112,7 +112,7 @@ def _choose_for_all(prior: LoggedPrior, users: int, options: StartOptions, rng: 
 def _check_users(horizon: object, options: object) -> int:
     """The number of users to come, at the door of `start`."""
     if not isinstance(options, StartOptions):
-        raise OptionError(f"options must be StartOptions, got {type(options).__name__}")
+        raise OptionError(f"options must be StartOptions(...), got {options!r}")
     if horizon is None:
         return options.horizon
     if isinstance(horizon, bool) or not isinstance(horizon, int | np.integer) or horizon < 1:

@@ -16,9 +16,25 @@ def postgres() -> Iterator[PostgresServer]:
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def kind_of_store(request: pytest.FixtureRequest) -> str:
+    """Both kinds, one after the other."""
+    return str(request.param)
+
+
+@pytest.fixture
+def address(kind_of_store: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """An empty store of each kind."""
-    if request.param == "sqlite":
-        return str(tmp_path / "events.sqlite")
+    return _new_store(kind_of_store, request, tmp_path / "events.sqlite")
+
+
+@pytest.fixture
+def another(kind_of_store: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A second one of the same kind."""
+    return _new_store(kind_of_store, request, tmp_path / "another.sqlite")
+
+
+def _new_store(kind: str, request: pytest.FixtureRequest, path: Path) -> str:
+    if kind == "sqlite":
+        return str(path)
     server: PostgresServer = request.getfixturevalue("postgres")
     return server.new_store()

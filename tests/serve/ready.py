@@ -24,8 +24,8 @@ def fill_store(address: str, n_events: int, *, keeps_snapshots: bool = False) ->
             engine.outcome_many("ads", [(d.event_id, float(rng.random() < 0.3)) for d in decisions])
     if not keeps_snapshots:
         store = open_store(address)
-        with store.writing() as turn:
-            turn.query("DELETE FROM snapshots WHERE sequence > ? RETURNING sequence", (0,))
+        with store.writing("ads") as turn:
+            turn.execute("DELETE FROM snapshots")
         store.close()
 
 

@@ -70,7 +70,7 @@ def export(
     opened = _open(place)
     try:
         from headstart.serve.engine.export import export_rows, read_fold
-        from headstart.serve.store.store import Reader
+        from headstart.serve.store.reader import Reader
         from headstart.serve.telling.formats import as_dsjson, as_jsonl, write_parquet
 
         fold = read_fold(opened, experiment)

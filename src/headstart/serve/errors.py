@@ -6,6 +6,7 @@ HeadstartError
     ├── ConflictError          the event id belongs to another decision: nothing was recorded
     ├── PolicyFailed           an oracle raised while it decided: nothing was recorded
     ├── StoreUnavailable       the store cannot be written or read now: nothing was applied, try again
+    │   └── HistoryLost        the store lacks events that it once had: somebody has to decide
     └── StoreCorrupt           the events contradict each other, or the state is not their fold
 """
 
@@ -35,6 +36,10 @@ class PolicyFailed(ServiceError):
 
 class StoreUnavailable(ServiceError):
     """The store cannot be written (or read) at present. Asking again with the same event id is safe."""
+
+
+class HistoryLost(StoreUnavailable):
+    """The store has gone back in time, or is another one: acknowledged events are not there."""
 
 
 class StoreCorrupt(ServiceError):

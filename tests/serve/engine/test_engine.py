@@ -298,19 +298,19 @@ def test_an_experiment_whose_fold_fails_is_mended(tmp_path, monkeypatch):
     with open_engine(address, clock, outcome_window=60, default_outcome=0.0) as engine:
         engine.decide("ads")
         clock.seconds += 61
-        monkeypatch.setattr(engine._ledger, "look_after", lambda: None)
-        monkeypatch.setattr(engine._writer, "_run_idle", lambda: None)
+        ledger = engine._ledgers["ads"]
+        monkeypatch.setattr(engine._writers["ads"], "_run_idle", lambda: None)
 
         def fail(*_, **__):
             raise StoreUnavailable("the disk is gone")
 
-        engine._ledger.folds["ads"]._rows = fail
+        ledger.fold._rows = fail
         with pytest.raises(StoreUnavailable, match="cannot be folded: event 3: the disk is gone"):
             engine.close_windows()
         with pytest.raises(StoreUnavailable, match="cannot be folded"):
             engine.decide("ads")
         assert "ads" in engine.health()["broken"]
-        engine._ledger._mend()
+        ledger._mend()
         assert engine.state("ads")["learnt"] == 1
         here = engine.fingerprint("ads")
     with open_engine(address, clock, outcome_window=60, default_outcome=0.0) as engine:
@@ -323,7 +323,7 @@ def test_a_policy_that_raises_fails_alone(tmp_path, monkeypatch):
         def fail(*_):
             raise ZeroDivisionError("mine")
 
-        monkeypatch.setattr(engine._ledger.folds["ads"].policy, "probabilities", fail)
+        monkeypatch.setattr(engine._ledgers["ads"].fold.policy, "probabilities", fail)
         with pytest.raises(PolicyFailed, match="ZeroDivisionError: mine"):
             engine.decide("ads", USER)
         assert len(engine.events("ads")) == 1

@@ -52,8 +52,7 @@ def test_a_replica_follows_the_others_and_takes_over_from_the_folder(postgres):
             event_id = other.decide("ads").event_id
             assert folder.outcome("ads", event_id, 1.0).status == "waiting"
             _wait(lambda: other.state("ads")["outcomes"] == 1)
-            is_folder = [engine.health()["is_folder"] for engine in (folder, other)]
-            assert sorted(is_folder) == [False, True]
+            _wait(lambda: sorted(engine.health()["is_folder"] for engine in (folder, other)) == [False, True])
         clock.seconds += 61
         _wait(lambda: other.state("ads")["learnt"] == 1)
         assert other.health()["is_folder"]

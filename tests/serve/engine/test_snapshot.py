@@ -17,7 +17,7 @@ from headstart.serve.engine import snapshot as snapshots
 from headstart.serve.engine.opening import open_store
 from headstart.serve.engine.snapshot import UnreadableSnapshot, read_snapshot, write_snapshot
 from headstart.serve.engine.verification import verify_store
-from headstart.serve.store.store import READ_SNAPSHOT
+from headstart.serve.store.questions import READ_SNAPSHOT
 from tests import catalogue
 from tests.serve.experiments import Clock, make_config
 from tests.serve.store.test_store import run_sql
@@ -127,7 +127,7 @@ def test_columns_keep_their_order_through_a_snapshot(address: str):
     clock = Clock()
     with Engine.open(_config(address), clock=clock) as engine:
         _live(engine, 0, 60)
-        engine._ledger.save_snapshots(every=1)
+        engine._ledgers["ads"].save_snapshot(every=1)
         before, learnt = engine.fingerprint("ads"), _live(engine, 60, 40)
         whole = engine.fingerprint("ads")
     assert learnt > 0.9
@@ -156,7 +156,7 @@ def test_columns_declared_in_another_order_are_a_change(address: str):
 
 def _body(address: str) -> str:
     store = open_store(address)
-    body: str = store.query(READ_SNAPSHOT, ("ads", 10**9))[0][0]
+    body: str = store.query(READ_SNAPSHOT, ("ads", "fold"))[0][0]
     store.close()
     return body
 
@@ -193,7 +193,7 @@ def test_a_spoilt_snapshot_is_dropped_with_a_word_and_the_events_are_folded(
     address, clock = str(tmp_path / "events.sqlite"), Clock()
     with Engine.open(_config(address), clock=clock) as engine:
         _live(engine, 0, 20)
-        engine._ledger.save_snapshots(every=1)
+        engine._ledgers["ads"].save_snapshot(every=1)
         whole = engine.fingerprint("ads")
     spoilt = SPOILT[name](_body(address))
     assert spoilt != _body(address)
@@ -212,7 +212,7 @@ def test_a_snapshot_of_another_headstart_is_no_fault_and_a_wrong_one_is(tmp_path
     address, clock = str(tmp_path / "events.sqlite"), Clock()
     with Engine.open(_config(address), clock=clock) as engine:
         _live(engine, 0, 20)
-        engine._ledger.save_snapshots(every=1)
+        engine._ledgers["ads"].save_snapshot(every=1)
     right = _body(address)
     for body, is_sound in (
         (SPOILT["of another version"](right), True),

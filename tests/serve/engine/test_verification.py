@@ -8,7 +8,8 @@ from typer.testing import CliRunner
 
 from headstart.cli import app
 from headstart.serve import Engine
-from headstart.serve.engine.opening import Sources, open_store
+from headstart.serve.engine.opening import open_store
+from headstart.serve.engine.sources import Sources
 from headstart.serve.engine.verification import verify_store
 from tests.serve.experiments import CONTEXTS, Clock, make_config, make_log
 
@@ -55,9 +56,9 @@ def test_a_sound_store_passes_and_every_decision_is_made_again(address, name, mo
     with Engine.open(config, clock=clock) as engine:
         fill(engine, clock)
         engine.close_windows()
-        engine._ledger.save_snapshots(every=1)
+        engine._ledgers["ads"].save_snapshot(every=1)
         engine.decide("ads", {"age": 0.0, "likes": "images"})
-        engine._ledger.save_snapshots(every=1)
+        engine._ledgers["ads"].save_snapshot(every=1)
         live = engine.fingerprint("ads")
     sources = Sources()
     sources.read(config.experiments["ads"])
@@ -74,7 +75,10 @@ def test_a_sound_store_passes_and_every_decision_is_made_again(address, name, mo
 
 # The configuration is event 1; decisions have even numbers, their outcomes the odd ones after them.
 FAULTS = {
-    "a missing event": ("DELETE FROM events WHERE sequence = 20", "event 20 is missing"),
+    "a missing event": (
+        "DELETE FROM events WHERE sequence = 20",
+        "event 21 of 'ads' does not follow the event before it",
+    ),
     "a changed outcome": (
         """UPDATE events SET body = '{"outcome":0.75}' WHERE sequence = 5""",
         "is not the fold",
@@ -111,7 +115,7 @@ def test_a_fault_is_found(tmp_path, fault):
         for i in range(10):
             engine.outcome("ads", engine.decide("ads", event_id=f"u{i}").event_id, float(i % 2))
         engine.freeze("ads")
-        engine._ledger.save_snapshots(every=1)
+        engine._ledgers["ads"].save_snapshot(every=1)
     result = CliRunner().invoke(app, ["store", "verify", path])
     assert result.exit_code == 0, result.output
     with sqlite3.connect(path) as connection:

@@ -9,8 +9,8 @@ import pytest
 from headstart.errors import LogError, OptionError
 from headstart.serve import Engine, StoreCorrupt, StoreUnavailable
 from headstart.serve.engine.opening import open_store
+from headstart.serve.engine.verification import verify_store
 from headstart.serve.store import schema
-from headstart.serve.store.store import READ_SNAPSHOT
 from tests.serve.experiments import CONTEXTS, Clock, make_config, make_log
 from tests.serve.ready import fill_store
 
@@ -27,26 +27,45 @@ def run_sql(address, *statements):
     connection.close()
 
 
-def steps_of(address):
-    return schema.POSTGRES if address.startswith("postgresql://") else schema.SQLITE
+def as_of_version(address, version, target):
+    """The events of a store in the tables of an earlier version, where all experiments had one row of numbers."""
+    store = open_store(address)
+    columns = "sequence, experiment, kind, event_id, time, about, body"
+    rows = [
+        (2 * sequence, experiment, kind, event_id, time, about and 2 * about, body)
+        for sequence, experiment, kind, event_id, time, about, body in store.query(f"SELECT {columns} FROM events")
+    ]
+    store.close()
+    is_postgres = target.startswith("postgresql://")
+    steps = (schema.POSTGRES if is_postgres else schema.SQLITE)[:version]
+    run_sql(target, schema.VERSIONS, *(statement for step in steps for statement in step.before))
+    run_sql(target, *(f"INSERT INTO schema_version VALUES ({n + 1})" for n in range(version)))
+    insert = f"INSERT INTO events ({columns}) VALUES ({', '.join(['%s' if is_postgres else '?'] * 7)})"
+    if is_postgres:
+        with psycopg.connect(target, autocommit=True) as connection:
+            connection.cursor().executemany(insert, rows)
+    else:
+        connection = sqlite3.connect(target)
+        connection.executemany(insert, rows)
+        connection.commit()
+        connection.close()
 
 
-def test_a_store_of_version_1_is_brought_up_to_date_and_folds_the_same(address):
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_store_of_an_earlier_version_is_brought_up_to_date_and_folds_the_same(address, another, version):
     config, clock = make_config(address), Clock()
     with Engine.open(config, clock=clock) as engine:
         for i in range(10):
             engine.outcome("ads", engine.decide("ads", event_id=f"u{i}").event_id, 1.0)
-        before = engine.fingerprint("ads")
-    # Version 1 had events and their unique index alone.
-    run_sql(
-        address, "DROP TABLE snapshots", "DROP INDEX by_experiment", "DELETE FROM schema_version WHERE version > 1"
-    )
-    with Engine.open(config, clock=clock) as engine:
-        assert engine.fingerprint("ads") == before
-        engine._ledger.save_snapshots(every=1)
-    store = open_store(address)
-    assert store.query("SELECT max(version) FROM schema_version")[0][0] == len(steps_of(address))
-    assert store.query(READ_SNAPSHOT, ("ads", 10**9))
+        before = engine.state("ads")["actions"]
+    as_of_version(address, version, another)
+    with Engine.open(make_config(another), clock=clock) as engine:
+        assert engine.state("ads")["actions"] == before
+        assert len(engine.events("ads")) == 21
+        assert engine.decide("ads").version == engine.state("ads")["version"] == 42
+    store = open_store(another)
+    assert store.query("SELECT max(version) FROM schema_version")[0][0] == schema.CURRENT
+    assert verify_store(store).events == 22
     store.close()
 
 
@@ -60,7 +79,9 @@ def test_a_store_of_a_newer_headstart_is_left_alone(address):
 def test_the_schema_itself_forbids_a_second_decision(address):
     with Engine.open(make_config(address)) as engine:
         engine.decide("ads", event_id="u1")
-    again = "INSERT INTO events SELECT sequence + 100, experiment, kind, event_id, time, about, body FROM events"
+    again = (
+        "INSERT INTO events SELECT sequence + 100, experiment, kind, event_id, time, about, body, hash FROM events"
+    )
     with pytest.raises((sqlite3.IntegrityError, psycopg.errors.UniqueViolation)):
         run_sql(address, f"{again} WHERE kind = 'decision'")
 
@@ -71,7 +92,7 @@ def test_a_snapshot_and_what_came_after_it_are_the_whole(address):
         ids = [engine.decide("ads").event_id for _ in range(30)]
         for event_id in ids[:10]:
             engine.outcome("ads", event_id, 0.4)  # a draw of the oracle's own decides what it counts as
-        engine._ledger.save_snapshots(every=1)
+        engine._ledgers["ads"].save_snapshot(every=1)
         for event_id in ids[10:]:
             engine.outcome("ads", event_id, 0.4)
         whole = engine.fingerprint("ads")
@@ -86,7 +107,7 @@ def test_a_snapshot_of_another_format_is_not_read(address):
     config, clock = make_config(address), Clock()
     with Engine.open(config, clock=clock) as engine:
         engine.outcome("ads", engine.decide("ads").event_id, 1.0)
-        engine._ledger.save_snapshots(every=1)
+        engine._ledgers["ads"].save_snapshot(every=1)
         whole = engine.fingerprint("ads")
     run_sql(address, """UPDATE snapshots SET body = '{"format":0}'""")
     with Engine.open(config, clock=clock) as engine:
@@ -97,8 +118,8 @@ def test_two_snapshots_are_kept(address):
     with Engine.open(make_config(address)) as engine:
         for _ in range(5):
             engine.decide("ads")
-            engine._ledger.save_snapshots(every=1)
-        assert engine._ledger.store.query("SELECT count(*) FROM snapshots")[0][0] == 2
+            engine._ledgers["ads"].save_snapshot(every=1)
+        assert engine._store.query("SELECT count(*) FROM snapshots")[0][0] == 2
 
 
 def test_a_store_is_folded_quickly(tmp_path):

@@ -1,7 +1,8 @@
 """Engine: decisions, outcomes and their state, over any store. The server is a thin skin around it.
 
-Calls are safe from any thread. One thread writes and folds; a decision is computed, drawn, committed and only then
-answered. `decide` and `outcome` wait; `decide_async` and `outcome_async` are awaited on an event loop.
+Calls are safe from any thread. One thread per experiment writes and folds, so what one experiment does (a roll-back,
+a forest that is fitted anew) stops no other. A decision is computed, drawn, committed and only then answered.
+`decide` and `outcome` wait; `decide_async` and `outcome_async` are awaited on an event loop.
 """
 
 from __future__ import annotations
@@ -21,22 +22,26 @@ from headstart.serve.engine.fold import Fold
 from headstart.serve.engine.history import Seen, read_history
 from headstart.serve.engine.ledger import Ledger
 from headstart.serve.engine.opening import open_store
+from headstart.serve.engine.sources import Sources
 from headstart.serve.engine.state import State, describe
 from headstart.serve.engine.writer import Ticket, Writer
 from headstart.serve.errors import StoreUnavailable, UnknownExperiment
 from headstart.serve.store import events as kinds
 from headstart.serve.store.events import Body, Decision, Event, Receipt
-from headstart.serve.store.store import PAGE, Store
+from headstart.serve.store.reader import PAGE
+from headstart.serve.store.store import Store
+
+_HANG = 5.0  # seconds after which a turn of writing is said to hang
 
 
 class Health(TypedDict):
-    """Whether the engine can write, and how far it has come."""
+    """Whether the engine can write, and how far it has come, over all experiments; from memory, so at any time."""
 
     is_writable: bool
     error: str | None
-    broken: dict[str, str]  # experiments whose fold failed, and why
-    waiting: int  # requests before the writer
-    position: int
+    broken: dict[str, str]  # experiments that have no fold at present, and why
+    waiting: int  # requests before the writers
+    position: int  # events folded
     lag: int  # events that this process has not folded
     is_folder: bool
 
@@ -45,9 +50,23 @@ class Engine:
     """Experiments over a store. Open one with `Engine.open(load_config(...))`."""
 
     def __init__(self, config: ServiceConfig, store: Store, clock: Callable[[], float]) -> None:
-        self.config = config
-        self._ledger = Ledger(config, store, clock)
-        self._writer = Writer(self._ledger.run_group, self._ledger.look_after)
+        self.config, self._store, self._clock = config, store, clock
+        sources = Sources()
+        self._ledgers = {name: Ledger(each, store, sources, clock) for name, each in config.experiments.items()}
+        self._open_ledgers()
+        self._writers = {name: Writer(each.run_group, each.look_after) for name, each in self._ledgers.items()}
+
+    def _open_ledgers(self) -> None:
+        """Every experiment that can be; one that cannot stops the others only if there are none."""
+        failed: list[HeadstartError] = []
+        for ledger in self._ledgers.values():
+            try:
+                ledger.open()
+            except HeadstartError as error:
+                failed.append(error)
+                ledger.stay_broken(str(error))
+        if len(failed) == len(self._ledgers):
+            raise failed[0]
 
     @classmethod
     def open(
@@ -100,21 +119,21 @@ class Engine:
 
         An answer that is an error stands for its own user: the others are decided.
         """
-        return self._ask_many(Decision, self._as_decides(experiment, users))
+        return self._ask_many(Decision, experiment, self._as_decides(experiment, users))
 
     async def decide_many_async(self, experiment: str, users: Sequence[User]) -> list[Decision | HeadstartError]:
         """`decide_many` for an event loop."""
-        return await self._ask_many_async(Decision, self._as_decides(experiment, users))
+        return await self._ask_many_async(Decision, experiment, self._as_decides(experiment, users))
 
     def outcome_many(self, experiment: str, outcomes: Sequence[tuple[str, float]]) -> list[Receipt | HeadstartError]:
         """Record many outcomes, (event id, outcome) each, in one commit; an error stands for its own outcome."""
-        return self._ask_many(Receipt, self._as_outcomes(experiment, outcomes))
+        return self._ask_many(Receipt, experiment, self._as_outcomes(experiment, outcomes))
 
     async def outcome_many_async(
         self, experiment: str, outcomes: Sequence[tuple[str, float]]
     ) -> list[Receipt | HeadstartError]:
         """`outcome_many` for an event loop."""
-        return await self._ask_many_async(Receipt, self._as_outcomes(experiment, outcomes))
+        return await self._ask_many_async(Receipt, experiment, self._as_outcomes(experiment, outcomes))
 
     # -- what people decide about an experiment
 
@@ -140,8 +159,8 @@ class Engine:
     def close_windows(self) -> int:
         """Learn the decisions whose outcome window is over by now; how many. A running engine does it by itself."""
         closed = 0
-        for name, fold in self._ledger.folds.items():
-            while fold.learns_at_close and (n := self._ask(int, CloseAsk(name))):
+        for name, ledger in self._ledgers.items():
+            while ledger.fold.learns_at_close and (n := self._ask(int, CloseAsk(name))):
                 closed += n
         return closed
 
@@ -149,64 +168,67 @@ class Engine:
 
     def state(self, experiment: str) -> State:
         """What the policy believes and what has happened, for people and pages."""
-        fold = self._fold(experiment)
-        with self._ledger.lock:
-            return describe(fold, self._ledger.deciders[experiment], self._ledger.duplicates[experiment])
+        ledger = self._ledger(experiment)
+        with ledger.lock:
+            return describe(ledger.fold, ledger.decider, ledger.duplicates)
 
     def fingerprint(self, experiment: str) -> bytes:
         """The folded state as bytes: the same for the same events, in every process."""
-        fold = self._fold(experiment)
-        with self._ledger.lock:
-            return fold.fingerprint()
+        ledger = self._ledger(experiment)
+        with ledger.lock:
+            return ledger.fold.fingerprint()
 
     def events(self, experiment: str, after: int = 0, limit: int = PAGE) -> list[Event]:
         """Events after a sequence number, in their order."""
-        self._fold(experiment)
-        return list(self._ledger.reader.events(after, experiment, limit))
+        return list(self._ledger(experiment).reader.events(experiment, after, limit))
 
     def last_event(self, experiment: str, kind: str) -> Event | None:
         """The newest event of a kind that has no event id (configuration, warm_start, frozen, log_withdrawn ...)."""
-        self._fold(experiment)
-        return self._ledger.reader.last(experiment, kind)
+        return self._ledger(experiment).reader.last(experiment, kind)
 
     def history(self, experiment: str, after: int = 0) -> Iterator[Seen]:
         """Decisions and outcomes as they came to count, after a sequence number: for reports, which sum them."""
-        return read_history(self._ledger.reader, self._fold(experiment), after)
+        ledger = self._ledger(experiment)
+        return read_history(ledger.reader, ledger.fold, after)
 
     def export(self, experiment: str, after: int = 0) -> Iterator[DecisionRow]:
         """Decisions joined to their outcomes, as rows of the next log."""
-        return export_rows(self._ledger.reader, self._fold(experiment), after)
+        ledger = self._ledger(experiment)
+        return export_rows(ledger.reader, ledger.fold, after)
 
     def watch_commits(self, told: Callable[[float, int], None]) -> None:
         """Have each commit's seconds and number of events told, in the writer's thread."""
-        self._ledger.on_commit = told
+        for ledger in self._ledgers.values():
+            ledger.on_commit = told
 
     def health(self) -> Health:
         """Whether writing works, how many wait for it, and how far this process is behind the store."""
-        try:
-            newest = self._ledger.store.query("SELECT max(sequence) FROM events")[0][0] or 0
-            error = self._ledger.last_error
-        except StoreUnavailable as failure:
-            newest, error = self._ledger.position, str(failure)
+        ledgers = self._ledgers.values()
+        errors = [ledger.error for ledger in ledgers if ledger.error is not None]
+        errors += [
+            f"{each.name!r}: the store has not answered for {_HANG:g} s" for each in ledgers if each.hangs(_HANG)
+        ]
         return {
-            "is_writable": error is None,
-            "error": error,
-            "broken": dict(self._ledger.broken),
-            "waiting": self._writer.n_waiting,
-            "position": self._ledger.position,
-            "lag": max(0, newest - self._ledger.position),
-            "is_folder": self._ledger.store.is_folder(),
+            "is_writable": not errors,
+            "error": errors[0] if errors else None,
+            "broken": {ledger.name: ledger.broken for ledger in ledgers if ledger.broken is not None},
+            "waiting": sum(writer.n_waiting for writer in self._writers.values()),
+            "position": sum(ledger.fold.position for ledger in ledgers),
+            "lag": sum(max(0, ledger.newest - ledger.fold.position) for ledger in ledgers),
+            "is_folder": any(ledger.is_folder for ledger in ledgers),
         }
 
     def close(self) -> None:
-        """Finish what was asked, keep a snapshot, let go of the store."""
-        self._writer.close()
+        """Finish what was asked, keep snapshots, let go of the store."""
+        for writer in self._writers.values():
+            writer.close()
         try:
-            self._ledger.save_snapshots(every=1_000)
+            for ledger in self._ledgers.values():
+                ledger.save_snapshot(every=1_000)
         except HeadstartError:
             pass  # a snapshot is only a cache
         finally:
-            self._ledger.store.close()
+            self._store.close()
 
     def __enter__(self) -> Self:
         return self
@@ -216,16 +238,19 @@ class Engine:
 
     # -- the caller's side
 
+    def _ledger(self, experiment: str) -> Ledger:
+        ledger = self._ledgers.get(experiment)
+        if ledger is None:
+            raise UnknownExperiment(f"no experiment {experiment!r}; known: {', '.join(self._ledgers)}")
+        if ledger.broken is not None:
+            raise StoreUnavailable(f"experiment {experiment!r} cannot be folded: {ledger.broken}")
+        return ledger
+
     def _fold(self, experiment: str) -> Fold:
-        fold = self._ledger.folds.get(experiment)
-        if fold is None:
-            raise UnknownExperiment(f"no experiment {experiment!r}; known: {', '.join(self._ledger.folds)}")
-        if experiment in self._ledger.broken:
-            raise StoreUnavailable(f"experiment {experiment!r} cannot be folded: {self._ledger.broken[experiment]}")
-        return fold
+        return self._ledger(experiment).fold
 
     def _as_decide(self, experiment: str, user: User) -> DecideAsk:
-        return as_decide(self._fold(experiment).config, user, self._ledger.now() // 1000)
+        return as_decide(self._fold(experiment).config, user, int(self._clock() * 1e3))
 
     def _as_decides(self, experiment: str, users: Sequence[User]) -> list[Ask | HeadstartError]:
         self._fold(experiment)
@@ -235,27 +260,29 @@ class Engine:
         fold = self._fold(experiment)
         return [attempt(partial(as_outcome, fold, *pair)) for pair in outcomes]
 
-    def _submit(self, asks: Sequence[Ask]) -> Ticket:
-        return self._writer.submit(Ticket(asks))
+    def _submit(self, experiment: str, asks: Sequence[Ask]) -> Ticket:
+        return self._writers[experiment].submit(Ticket(asks))
 
-    def _submit_async(self, asks: Sequence[Ask]) -> Awaitable[list[Answer]]:
-        ticket = self._writer.submit(Ticket(asks, asyncio.get_running_loop()))
+    def _submit_async(self, experiment: str, asks: Sequence[Ask]) -> Awaitable[list[Answer]]:
+        ticket = self._writers[experiment].submit(Ticket(asks, asyncio.get_running_loop()))
         assert ticket.future is not None
         return ticket.future
 
     def _ask(self, kind: type[Kind], ask: Ask) -> Kind:
-        return only_answer(kind, self._submit([ask]).wait())
+        return only_answer(kind, self._submit(ask.experiment, [ask]).wait())
 
     async def _ask_async(self, kind: type[Kind], ask: Ask) -> Kind:
-        return only_answer(kind, await self._submit_async([ask]))
+        return only_answer(kind, await self._submit_async(ask.experiment, [ask]))
 
-    def _ask_many(self, kind: type[Kind], asks: Sequence[Ask | HeadstartError]) -> list[Kind | HeadstartError]:
-        return merge_answers(kind, asks, self._submit(asked(asks)).wait())
+    def _ask_many(
+        self, kind: type[Kind], experiment: str, asks: Sequence[Ask | HeadstartError]
+    ) -> list[Kind | HeadstartError]:
+        return merge_answers(kind, asks, self._submit(experiment, asked(asks)).wait())
 
     async def _ask_many_async(
-        self, kind: type[Kind], asks: Sequence[Ask | HeadstartError]
+        self, kind: type[Kind], experiment: str, asks: Sequence[Ask | HeadstartError]
     ) -> list[Kind | HeadstartError]:
-        return merge_answers(kind, asks, await self._submit_async(asked(asks)))
+        return merge_answers(kind, asks, await self._submit_async(experiment, asked(asks)))
 
     def _steer(self, experiment: str, kind: str, body: Body) -> int:
         self._fold(experiment)

@@ -11,7 +11,9 @@ from headstart.serve.engine.past_actions import as_present
 from headstart.serve.engine.sources import Source
 from headstart.serve.errors import UnknownExperiment
 from headstart.serve.store.events import Context, decision_body, read_body
-from headstart.serve.store.store import READ_NAMES, Reader, Store
+from headstart.serve.store.questions import READ_NAMES
+from headstart.serve.store.reader import Reader
+from headstart.serve.store.store import Store
 
 
 class DecisionRow(TypedDict):
@@ -68,9 +70,9 @@ def read_fold(store: Store, experiment: str) -> Fold:
     if experiment not in names:
         raise UnknownExperiment(f"no experiment {experiment!r}; known: {', '.join(names) or 'none'}")
     reader = Reader(store.query)
-    fold = Fold(experiment, reader.learnt, _no_source)
+    fold = Fold(experiment, reader, _no_source)
     fold.quiet_until = 2**62
-    for event in reader.events(0, experiment):
+    for event in reader.events(experiment):
         fold.apply(event)
     return fold
 

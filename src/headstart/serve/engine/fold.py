@@ -5,6 +5,7 @@
     window_closed                              its decisions are learnt, in their order
     frozen ... unfrozen                        outcomes between the two are learnt at the second
     rolled_back                                what was learnt after a version is forgotten
+    accepted                                   somebody went on with a store that had lost events; nothing else
     decision, late, dangling, conflicting      counted; the policy stays as it is
 
 The clock does not enter: time is in the events. The policy is built when it is first needed, so a configuration that
@@ -28,25 +29,29 @@ from headstart.serve.engine.sources import Source
 from headstart.serve.engine.tally import EventTally
 from headstart.serve.errors import StoreCorrupt
 from headstart.serve.store import events as kinds
+from headstart.serve.store.chain import GENESIS
 from headstart.serve.store.events import Body, Event, Learnt
 
 logger = logging.getLogger("headstart.serve")
 
 
-class ReadLearnt(Protocol):
+class LearntReader(Protocol):
     """How the fold looks back into the store."""
 
-    def __call__(self, experiment: str, after: int, through: int, *, at_close: bool) -> Iterator[Learnt]:
+    def learnt(self, experiment: str, after: int, through: int, *, at_close: bool) -> Iterator[Learnt]:
         """The outcomes that began to count in (after, through], in their order."""
 
 
 class Fold:
     """One experiment's state after the events folded so far."""
 
-    def __init__(self, name: str, rows: ReadLearnt, find_source: Callable[[ExperimentConfig, str], Source]) -> None:
+    def __init__(
+        self, name: str, reader: LearntReader, find_source: Callable[[ExperimentConfig, str], Source]
+    ) -> None:
         self.name = name
         self._config: ExperimentConfig | None = None
         self.position = 0  # the last event folded
+        self.hash = GENESIS  # of it and all before it
         self.version = 0  # the last event that changed what the policy would do
         self.frozen_at: int | None = None
         self.log: Body | None = None  # the warm start in force: hash, rows, counts, means
@@ -57,7 +62,7 @@ class Fold:
         self.tally = EventTally()
         self.set_aside = 0  # outcomes that the present policy cannot take: an action or column it does not have
         self.quiet_until = 0  # learning before this event would be thrown away
-        self._rows, self._find_source = rows, find_source
+        self._rows, self._find_source = reader.learnt, find_source
         self._policy: ServedPolicy | None = None
         self._indices: dict[Any, int] = {}
 
@@ -122,7 +127,7 @@ class Fold:
         else:
             self._steer(event)
             self.version = sequence
-        self.position = sequence
+        self.position, self.hash = sequence, event.hash
 
     def _steer(self, event: Event) -> None:
         """The rare events: what people and configurations decide about the policy."""
@@ -147,7 +152,7 @@ class Fold:
             self.counts_after = [[after, min(through, to)] for after, through in stretches if after < to]
             self.began, self._policy = event.sequence, None
             self.frozen_at = None if self.frozen_at is None else event.sequence
-        else:
+        elif event.kind != kinds.ACCEPTED:
             raise StoreCorrupt(f"event {event.sequence} is of an unknown kind {event.kind!r}: a newer headstart's?")
 
     def _take(self, row: Learnt, sequence: int) -> None:
@@ -212,5 +217,6 @@ class Fold:
 
 
 _PLAIN = (
-    "position", "version", "frozen_at", "log", "closed_through", "counts_after", "began", "declared", "set_aside",
+    "position", "hash", "version", "frozen_at", "log", "closed_through", "counts_after", "began", "declared",
+    "set_aside",
 )  # fmt: skip

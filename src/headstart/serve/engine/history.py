@@ -10,7 +10,7 @@ from headstart.serve.engine.fold import Fold
 from headstart.serve.engine.past_actions import as_present
 from headstart.serve.store import events as kinds
 from headstart.serve.store.events import DecisionBody, decision_body
-from headstart.serve.store.store import Reader
+from headstart.serve.store.reader import Reader
 
 
 class Seen(NamedTuple):
@@ -31,7 +31,7 @@ def read_history(reader: Reader, fold: Fold, after: int) -> Iterator[Seen]:
     Probabilities are in the order of the present actions; decisions for actions that the experiment no longer has are
     left out.
     """
-    for event in reader.events(after, fold.name):
+    for event in reader.events(fold.name, after):
         if event.kind == kinds.DECISION:
             yield from _seen(fold, event.sequence, event.time, decision_body(event.body), None)
         elif event.kind == kinds.OUTCOME and not fold.learns_at_close and event.decision is not None:

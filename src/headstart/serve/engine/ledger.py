@@ -1,137 +1,238 @@
-"""The ledger: the store and the folds of its events, changed by one thread alone, in the order of the events.
+"""A ledger: one experiment's events and their fold, changed by one thread alone, in the order of the events.
 
 A group of asks is one turn of writing: catch up with what other processes wrote, decide and classify by the state at
 that moment, commit; only then fold. An event is durable before it counts anywhere.
+
+The ledger remembers the head that it has folded up to. A store whose head is behind it, or has another hash, has lost
+events or was swapped: nothing is read from it or written to it until somebody accepts that (`headstart store
+accept`), which begins a new epoch and has every process fold anew.
 """
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable
 
 from headstart.errors import HeadstartError
-from headstart.serve.config import ServiceConfig
+from headstart.serve.config import ExperimentConfig
 from headstart.serve.engine.answers import Answer
 from headstart.serve.engine.asks import Ask, CloseAsk
 from headstart.serve.engine.decision import Decider
 from headstart.serve.engine.fold import Fold
-from headstart.serve.engine.opening import Sources, declare, load_fold
+from headstart.serve.engine.opening import declare, load_fold
+from headstart.serve.engine.sources import Sources
 from headstart.serve.engine.turns import Turn
+from headstart.serve.errors import HistoryLost, StoreUnavailable
 from headstart.serve.store.events import Event, Receipt
-from headstart.serve.store.store import READ_DUE, Reader, Store
+from headstart.serve.store.questions import DROP_SNAPSHOTS, PROBE, READ_DUE, SAVE_SNAPSHOT
+from headstart.serve.store.reader import FOLD, Reader
+from headstart.serve.store.store import Head, Store
 
 SNAPSHOT_EVERY = 20_000  # events
-_ERROR_SECONDS = 5.0
+_PROBE_SECONDS = 1.0  # between two tries of a store that failed
 _MEND_SECONDS = 10.0
 _LOOK_SECONDS = 0.2  # between two looks at other processes and at windows
 
+logger = logging.getLogger("headstart.serve")
+
 
 class Ledger:
-    """Folds over a store. `run_group` and `look_after` belong to one thread; others look under `lock`."""
+    """One experiment over a store. `run_group` and `look_after` belong to one thread; others look under `lock`.
 
-    def __init__(self, config: ServiceConfig, store: Store, clock: Callable[[], float]) -> None:
-        self.store, self._clock = store, clock
+    `clock` gives seconds since 1970, for events; `ticks` seconds since anything, for what is done now and then.
+    """
+
+    def __init__(
+        self,
+        config: ExperimentConfig,
+        store: Store,
+        sources: Sources,
+        clock: Callable[[], float],
+        ticks: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.name, self.store = config.name, store
         self.on_commit: Callable[[float, int], None] | None = None  # told seconds and events of each commit
-        self.lock = threading.RLock()  # folds change under it, people look under it
+        self.lock = threading.RLock()  # the fold changes under it, people look under it
         self.reader = Reader(store.query)
-        self._sources = Sources()
-        declare(store, config.experiments, self._sources, self.now())
-        # The last event folded, of any experiment. What others write while we load is met again after it.
-        self.position: int = store.query("SELECT max(sequence) FROM events")[0][0] or 0
-        self._saved: dict[str, int] = {}  # the sequence number of each experiment's last snapshot
-        self.folds = {name: self._load(name) for name in config.experiments}
-        self.deciders = {name: Decider(fold) for name, fold in self.folds.items()}
-        self.broken: dict[str, str] = {}  # experiments whose fold failed, and why
-        self.duplicates = dict.fromkeys(config.experiments, 0)
-        self._error: tuple[float, str] | None = None
-        self._looked = self._mended = 0.0
+        self.duplicates = 0
+        self.broken: str | None = "it is being opened"  # why there is no fold at present
+        self.error: str | None = None  # why the last turn failed; None after one that did not
+        self.busy_since: float | None = None  # when the present turn began
+        self.fold = Fold(config.name, self.reader, sources.find)
+        self.decider = Decider(self.fold)
+        self.newest = 0  # the head of the store when it was last seen
+        self.is_folder = False  # whether this process was the one to close windows when it last looked
+        self._head: Head | None = None  # the last event folded
+        self._config, self._sources, self._clock, self.ticks = config, sources, clock, ticks
+        self._saved = 0  # the sequence number of the last snapshot
+        self._looked = self._mended = self._probed = -1e9
 
-    @property
-    def last_error(self) -> str | None:
-        """Why the last group failed, if it did so just now: an old failure must not keep new asks away."""
-        error = self._error
-        return None if error is None or time.monotonic() - error[0] > _ERROR_SECONDS else error[1]
+    def open(self) -> None:
+        """Record what the configuration changed, and fold everything that the store holds."""
+        declare(self.store, self._config, self._sources, self.now())
+        self._load()
 
     def now(self) -> int:
         """Microseconds since 1970, by the clock; an event's time is this or the last event's, if that is later."""
         return int(self._clock() * 1e6)
 
-    def _load(self, name: str) -> Fold:
-        fold = Fold(name, self.reader.learnt, self._sources.find)
-        self._saved[name] = load_fold(fold, self.reader, self.store.query)
-        return fold
+    def _load(self) -> None:
+        head = self.reader.head(self.name)
+        fold, saved = load_fold(self.name, self.reader, self._sources)
+        with self.lock:
+            self.fold, self.decider, self._saved = fold, Decider(fold), saved
+            self._head = head._replace(sequence=fold.position, hash=fold.hash)
+            self.newest = fold.position
+            self.broken = None
+
+    def hangs(self, seconds: float) -> bool:
+        """Whether the present turn has taken longer than this."""
+        began = self.busy_since
+        return began is not None and self.ticks() - began > seconds
 
     def run_group(self, asks: list[Ask]) -> list[Answer]:
         """One turn of writing; the answers when it is durable and folded."""
-        started = time.perf_counter()
+        if self.broken is not None:
+            raise StoreUnavailable(f"experiment {self.name!r} cannot be folded: {self.broken}")
+        started = self.busy_since = self.ticks()
         try:
-            with self.store.writing() as transaction, self.lock:
-                if transaction.head.sequence > self.position:  # another process has written
+            with self.store.writing(self.name) as transaction, self.lock:
+                self._meet(transaction.head)
+                if transaction.head.sequence > self.fold.position:  # another process has written
                     self._catch_up(Reader(transaction.query))
-                turn = Turn(transaction, self.deciders, self.broken, self.now())
+                turn = Turn(transaction, self.decider, self.now())
                 answers = turn.run(asks)
         except HeadstartError as error:
-            self._error = time.monotonic(), str(error)
+            self._fail(error)
             raise
-        self._error = None
+        finally:
+            self.busy_since = None
+        self._succeed()
         with self.lock:
             for event in turn.events:
                 self._apply(event)
-            for ask, answer in zip(asks, answers, strict=True):
-                if isinstance(answer, Receipt) and answer.status == "duplicate":
-                    self.duplicates[ask.experiment] += 1
+            self._head = transaction.head
+            self.duplicates += sum(isinstance(each, Receipt) and each.status == "duplicate" for each in answers)
         if self.on_commit is not None:
-            self.on_commit(time.perf_counter() - started, len(turn.events))
+            self.on_commit(self.ticks() - started, len(turn.events))
         return answers
 
+    def _meet(self, found: Head) -> None:
+        """Compare the store's head with what this process has folded."""
+        known = self._head
+        assert known is not None
+        self.newest = max(self.newest, found.sequence)
+        if found.store != known.store:
+            raise HistoryLost(f"{self.name!r}: this is another store than the one that was opened")
+        if found.epoch != known.epoch:
+            logger.warning("experiment %r: a new epoch of the store has begun, its events are folded anew", self.name)
+            self._load()
+        elif found.sequence < known.sequence:
+            raise HistoryLost(
+                f"{self.name!r}: the store has gone back from event {known.sequence} to event {found.sequence}: "
+                f"{known.sequence - found.sequence} that were acknowledged are lost. Bring them back, or go on "
+                "without them by `headstart store accept`"
+            )
+        elif found.sequence == known.sequence and found.hash != known.hash:
+            raise HistoryLost(
+                f"{self.name!r}: event {found.sequence} of the store is not the one that was folded: its history was "
+                "swapped. Bring the right one back, or go on with this one by `headstart store accept`"
+            )
+
+    def _fail(self, error: HeadstartError) -> None:
+        if self.error is None:
+            logger.error("experiment %r: the store fails: %s", self.name, error)
+        self.error = str(error)
+
+    def _succeed(self) -> None:
+        if self.error is not None:
+            logger.warning("experiment %r: the store works again; it had failed: %s", self.name, self.error)
+        self.error = None
+        self._probed = self.ticks()
+
     def _apply(self, event: Event) -> None:
-        fold = self.folds.get(event.experiment)
-        if fold is not None and event.sequence > fold.position and event.experiment not in self.broken:
+        if event.sequence > self.fold.position and self.broken is None:
             try:
-                fold.apply(event)
+                self.fold.apply(event)
             except Exception as error:  # the event is durable: what fails is this experiment, not the store
-                self.broken[event.experiment] = f"event {event.sequence}: {error}"
-        self.position = event.sequence
+                self.stay_broken(f"event {event.sequence}: {error}")
+
+    def stay_broken(self, cause: str) -> None:
+        """There is no fold at present: what is asked is refused with this cause, and it is tried again."""
+        self.broken = cause
+        logger.error("experiment %r cannot be folded: %s", self.name, cause)
 
     def _catch_up(self, reader: Reader) -> None:
-        for event in reader.events(self.position):
+        assert self._head is not None
+        for event in reader.linked(self.name, self._head.sequence, self._head.hash):
             self._apply(event)
+            self._head = self._head._replace(sequence=event.sequence, time=event.time, hash=event.hash)
 
     def look_after(self) -> None:
         """Follow other processes, close windows, keep snapshots: now and then, beside the groups."""
-        if time.monotonic() - self._looked < _LOOK_SECONDS:
+        if self.ticks() - self._looked < _LOOK_SECONDS:
             return
-        self._looked = time.monotonic()
+        self._looked = self.busy_since = self.ticks()
+        try:
+            if self.broken is not None:
+                self._mend()
+                return
+            if self.error is not None:
+                self._probe()
+            self._follow()
+            self.is_folder = self.store.is_folder(self.name)
+            if self.is_folder:
+                if self.fold.learns_at_close and self._is_due():
+                    self.run_group([CloseAsk(self.name)])
+                self.save_snapshot(SNAPSHOT_EVERY)
+        except HeadstartError as error:
+            self._fail(error)
+        finally:
+            self.busy_since = None
+
+    def _follow(self) -> None:
         with self.lock:  # what is committed has no gaps, so following needs no turn of writing
+            self._meet(self.reader.head(self.name))
             self._catch_up(self.reader)
-        self._mend()
-        if self.store.is_folder():
-            for name, fold in self.folds.items():
-                if fold.learns_at_close and self._is_due(fold):
-                    self.run_group([CloseAsk(name)])
-            self.save_snapshots(SNAPSHOT_EVERY)
+
+    def _probe(self) -> None:
+        """A write that means nothing: only one that succeeded says that the next one may."""
+        if self.ticks() - self._probed >= _PROBE_SECONDS:
+            self._probed = self.ticks()
+            with self.store.writing(self.name) as transaction:
+                self._meet(transaction.head)
+                transaction.execute(PROBE)
+            self._succeed()
 
     def _mend(self) -> None:
-        """Fold a broken experiment anew: what broke it may have been a read that failed."""
-        if self.broken and time.monotonic() - self._mended > _MEND_SECONDS:
-            self._mended = time.monotonic()
-            for name in list(self.broken):
-                fold = self._load(name)
-                with self.lock:
-                    self.folds[name], self.deciders[name] = fold, Decider(fold)
-                    del self.broken[name]
+        """Fold a broken experiment anew: what broke it may have been a read that failed, or a log that is back."""
+        if self.ticks() - self._mended > _MEND_SECONDS:
+            self._mended = self.ticks()
+            try:
+                if self._head is None:  # it was never opened
+                    self.open()
+                else:
+                    self._load()
+            except HeadstartError as error:
+                if str(error) != self.broken:
+                    self.stay_broken(str(error))
+            else:
+                logger.warning("experiment %r is folded again", self.name)
 
-    def _is_due(self, fold: Fold) -> bool:
-        over = self.now() - fold.config.window_length
-        return bool(self.store.query(READ_DUE, (fold.name, fold.closed_through, 1, over))[0][1])
+    def _is_due(self) -> bool:
+        over = self.now() - self.fold.config.window_length
+        return bool(self.store.query(READ_DUE, (self.name, self.fold.closed_through, 1, over))[0][1])
 
-    def save_snapshots(self, every: int) -> None:
-        """Keep a snapshot of each fold that has gone this many events beyond its last one."""
-        for name, fold in self.folds.items():
-            if fold.position - self._saved[name] >= every and name not in self.broken:
-                with self.lock:
-                    position, body = fold.position, fold.save()
-                if body is not None:
-                    self.store.save_snapshot(name, position, body)
-                self._saved[name] = position
+    def save_snapshot(self, every: int) -> None:
+        """Keep a snapshot if the fold has gone this many events beyond the last one; the two newest are kept."""
+        if self.fold.position - self._saved < every or self.broken is not None:
+            return
+        with self.lock:
+            position, body = self.fold.position, self.fold.save()
+        if body is not None:
+            with self.store.writing(self.name) as transaction:
+                transaction.execute(SAVE_SNAPSHOT, (self.name, FOLD, position, body.decode()))
+                transaction.execute(DROP_SNAPSHOTS, (self.name, FOLD, self.name, FOLD))
+        self._saved = position

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
 from typing import Any
 
 import orjson
 
-from headstart.errors import LogError, OptionError
-from headstart.serve.config import ExperimentConfig, Label
+from headstart.errors import OptionError
+from headstart.serve.config import ExperimentConfig
 from headstart.serve.engine.fold import Fold
 from headstart.serve.engine.policies import build_policy
-from headstart.serve.engine.sources import Source, read_source
+from headstart.serve.engine.sources import Source, Sources
 from headstart.serve.store import events as kinds
 from headstart.serve.store.events import Event
-from headstart.serve.store.store import READ_SNAPSHOT, Reader, Store
+from headstart.serve.store.reader import FOLD, Reader
+from headstart.serve.store.store import Store
+
+logger = logging.getLogger("headstart.serve")
 
 _FIXED = ("outcome_window", "default_outcome")  # rows already learnt would have been others
 
@@ -32,53 +35,18 @@ def open_store(address: str) -> Store:
     return SQLiteStore(address)
 
 
-_Key = tuple[str, str, tuple[str, ...], tuple[Label, ...]]
-
-
-class Sources:
-    """Logs by their hash and by what the experiment makes of them, its columns and actions: read once."""
-
-    def __init__(self) -> None:
-        self._known: dict[_Key, Source] = {}
-
-    def read(self, config: ExperimentConfig) -> Source | None:
-        """The configuration's log as it is now."""
-        source = read_source(config)
-        if source is not None:
-            self._known[_key(config, source.hash)] = source
-        return source
-
-    def find(self, config: ExperimentConfig, wanted: str) -> Source:
-        """The log with this hash."""
-        key = _key(config, wanted)
-        if key not in self._known:
-            source = self.read(config)
-            if source is None or source.hash != wanted:
-                raise LogError(
-                    f"the log of experiment {config.name!r} is not the one it began with (hash {wanted}): "
-                    "restore it, or withdraw it"
-                )
-        return self._known[key]
-
-
-def _key(config: ExperimentConfig, wanted: str) -> _Key:
-    return config.name, wanted, config.encoding.names, config.actions
-
-
-def declare(store: Store, experiments: Mapping[str, ExperimentConfig], sources: Sources, now: int) -> None:
-    """Append the configuration and warm start of each experiment that is new or has changed."""
-    logs = {name: sources.read(config) for name, config in experiments.items()}
-    for name, config in experiments.items():
-        source = logs[name]
-        if _changes(Reader(store.query), config, source):
-            _check_buildable(config, source)
-    with store.writing() as transaction:
-        reader = Reader(transaction.query)
+def declare(store: Store, config: ExperimentConfig, sources: Sources, now: int) -> None:
+    """Append the configuration and warm start of an experiment that is new or has changed."""
+    source = sources.read(config)
+    if not _changes(Reader(store.query), config, source):
+        return
+    _check_buildable(config, source)
+    with store.writing(config.name) as transaction:
         time, first = max(now, transaction.head.time), transaction.head.sequence + 1
-        events: list[Event] = []
-        for name, config in experiments.items():
-            for kind, body in _changes(reader, config, logs[name]):
-                events.append(Event(first + len(events), name, kind, None, time, None, body))
+        events = [
+            Event(first + i, config.name, kind, None, time, None, body)
+            for i, (kind, body) in enumerate(_changes(Reader(transaction.query), config, source))
+        ]
         if events:
             transaction.insert(events)
 
@@ -115,15 +83,20 @@ def _changes(reader: Reader, config: ExperimentConfig, source: Source | None) ->
     return changes
 
 
-def load_fold(fold: Fold, reader: Reader, query: Any) -> int:
-    """Fold what the store holds from the newest snapshot, whose sequence number is returned, or from nothing (0)."""
-    builds = [reader.last(fold.name, kind) for kind in kinds.BUILDS]
-    fold.quiet_until = max((event.sequence for event in builds if event is not None), default=0)
-    rows = query(READ_SNAPSHOT, (fold.name, 2**62))
-    if rows:
-        fold.load(rows[0][0])
+def load_fold(name: str, reader: Reader, sources: Sources) -> tuple[Fold, int]:
+    """The fold of what the store holds, and the sequence number of the snapshot that it began with (0: none).
+
+    A snapshot of another history than the store's is none.
+    """
+    fold = Fold(name, reader, sources.find)
+    snapshot = reader.snapshot(name, FOLD)
+    if snapshot is not None and fold.load(snapshot) and reader.hash_at(name, fold.position) != fold.hash:
+        logger.warning("a snapshot of experiment %r was dropped: it is of another history than the store's", name)
+        fold = Fold(name, reader, sources.find)
     saved = fold.position
-    for event in reader.events(saved, fold.name):
+    builds = [reader.last(name, kind) for kind in kinds.BUILDS]
+    fold.quiet_until = max((event.sequence for event in builds if event is not None), default=0)
+    for event in reader.linked(name, saved, fold.hash):
         fold.apply(event)
     fold.policy.warm_up()  # built and loaded now, not at the first user
-    return saved
+    return fold, saved

@@ -14,7 +14,7 @@ from headstart.errors import LogError
 from headstart.logs.encoding import Encoding
 from headstart.logs.log import Log
 from headstart.logs.tables import read_log
-from headstart.serve.config import ExperimentConfig
+from headstart.serve.config import ExperimentConfig, Label
 from headstart.serve.store.events import Body
 
 _CHUNK = 1 << 20
@@ -38,6 +38,39 @@ class Source(NamedTuple):
             "counts": counts.tolist(),
             "means": [s / n if n else None for s, n in zip(sums.tolist(), counts.tolist(), strict=True)],
         }
+
+
+_Key = tuple[str, str, tuple[str, ...], tuple[Label, ...]]
+
+
+class Sources:
+    """Logs by their hash and by what the experiment makes of them, its columns and actions: read once."""
+
+    def __init__(self) -> None:
+        self._known: dict[_Key, Source] = {}
+
+    def read(self, config: ExperimentConfig) -> Source | None:
+        """The configuration's log as it is now."""
+        source = read_source(config)
+        if source is not None:
+            self._known[_key(config, source.hash)] = source
+        return source
+
+    def find(self, config: ExperimentConfig, wanted: str) -> Source:
+        """The log with this hash."""
+        key = _key(config, wanted)
+        if key not in self._known:
+            source = self.read(config)
+            if source is None or source.hash != wanted:
+                raise LogError(
+                    f"the log of experiment {config.name!r} is not the one it began with (hash {wanted}): "
+                    "restore it, or withdraw it"
+                )
+        return self._known[key]
+
+
+def _key(config: ExperimentConfig, wanted: str) -> _Key:
+    return config.name, wanted, config.encoding.names, config.actions
 
 
 def read_source(config: ExperimentConfig) -> Source | None:

@@ -6,17 +6,19 @@ Then everything else, in the order it came. Nothing here changes a fold: that is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from headstart.errors import HeadstartError
 from headstart.serve.engine.answers import Answer
 from headstart.serve.engine.asks import Ask, CloseAsk, DecideAsk, OutcomeAsk, SteerAsk
 from headstart.serve.engine.decision import Decider
-from headstart.serve.errors import ConflictError, PolicyFailed, StoreUnavailable
+from headstart.serve.errors import ConflictError, PolicyFailed
 from headstart.serve.store import events as kinds
 from headstart.serve.store.events import Body, Event, Receipt, as_decision, decision_body
-from headstart.serve.store.store import PAGE, READ_DUE, Found, Known, Transaction
+from headstart.serve.store.questions import READ_DUE
+from headstart.serve.store.reader import PAGE
+from headstart.serve.store.store import Found, Known, Transaction
 
 AnAsk = TypeVar("AnAsk", bound=Ask)
 
@@ -24,11 +26,9 @@ AnAsk = TypeVar("AnAsk", bound=Ask)
 class Turn:
     """One turn. `run` answers; `events` are what it appended."""
 
-    def __init__(
-        self, transaction: Transaction, deciders: Mapping[str, Decider], broken: Mapping[str, str], now: int
-    ) -> None:
+    def __init__(self, transaction: Transaction, decider: Decider, now: int) -> None:
         self.events: list[Event] = []
-        self._transaction, self._deciders, self._broken = transaction, deciders, broken
+        self._transaction, self._decider, self._fold = transaction, decider, decider.fold
         self._now = max(now, transaction.head.time)
         self._found: Found = {}
 
@@ -36,7 +36,7 @@ class Turn:
         """An answer for each ask, in their order; the events are inserted, not yet committed."""
         self._found = self._transaction.find(
             {
-                (ask.experiment, ask.event_id): None
+                ask.event_id: None
                 for ask in asks
                 if isinstance(ask, OutcomeAsk) or (isinstance(ask, DecideAsk) and not ask.is_new)
             }
@@ -57,13 +57,8 @@ class Turn:
             elif isinstance(ask, CloseAsk):
                 answers[i] = self._answer(self._close, ask)
         if self.events:
-            self._transaction.insert(self.events)
+            self.events = self._transaction.insert(self.events)
         return answers
-
-    def _decider(self, experiment: str) -> Decider:
-        if experiment in self._broken:  # since the ask was queued
-            raise StoreUnavailable(f"experiment {experiment!r} cannot be folded: {self._broken[experiment]}")
-        return self._deciders[experiment]
 
     def _answer(self, method: Callable[[AnAsk], Answer], ask: AnAsk) -> Answer:
         try:
@@ -71,30 +66,22 @@ class Turn:
         except HeadstartError as error:
             return error
 
-    def _append(
-        self,
-        experiment: str,
-        kind: str,
-        body: Body,
-        event_id: str | None = None,
-        decision: Known | None = None,
-    ) -> int:
+    def _append(self, kind: str, body: Body, event_id: str | None = None, decision: Known | None = None) -> int:
         """One more event; what it adds to an event id is known to the asks after it."""
         sequence = self._transaction.head.sequence + len(self.events) + 1
-        event = Event(sequence, experiment, kind, event_id, self._now, None, body)
+        event = Event(sequence, self._fold.name, kind, event_id, self._now, None, body)
         if decision is not None:
             event = event._replace(
                 about=decision.sequence, decision=decision_body(decision.body), decided=decision.time
             )
         self.events.append(event)
         if event_id is not None:
-            self._found.setdefault((experiment, event_id), {})[kind] = Known(sequence, self._now, body)
+            self._found.setdefault(event_id, {})[kind] = Known(sequence, self._now, body)
         return sequence
 
     def _decide(self, ask: DecideAsk) -> Answer:
-        decider = self._decider(ask.experiment)
-        if not ask.is_new or (ask.experiment, ask.event_id) in self._found:
-            earlier = self._found.get((ask.experiment, ask.event_id), {}).get(kinds.DECISION)
+        if not ask.is_new or ask.event_id in self._found:
+            earlier = self._found.get(ask.event_id, {}).get(kinds.DECISION)
             if earlier is not None:
                 if earlier.body["context"] != ask.context or earlier.body.get("available") != ask.available:
                     raise ConflictError(
@@ -102,20 +89,19 @@ class Turn:
                         "actions: use a new one for a new decision"
                     )
                 return as_decision(
-                    ask.event_id, decision_body(earlier.body), decider.fold.actions_at(earlier.body["version"])
+                    ask.event_id, decision_body(earlier.body), self._fold.actions_at(earlier.body["version"])
                 )
         try:
-            body = decider.decide(ask.event_id, ask.context, ask.available)
+            body = self._decider.decide(ask.event_id, ask.context, ask.available)
         except HeadstartError:
             raise
         except Exception as error:  # a policy's own fault is its experiment's, not that of the rest of the group
             raise PolicyFailed(f"the policy of {ask.experiment!r} failed: {type(error).__name__}: {error}") from error
-        self._append(ask.experiment, kinds.DECISION, body, ask.event_id)
-        return as_decision(ask.event_id, body, decider.fold.config.actions)
+        self._append(kinds.DECISION, body, ask.event_id)
+        return as_decision(ask.event_id, body, self._fold.config.actions)
 
     def _record(self, ask: OutcomeAsk) -> Answer:
-        known = self._found.get((ask.experiment, ask.event_id), {})
-        fold = self._decider(ask.experiment).fold
+        known, fold = self._found.get(ask.event_id, {}), self._fold
         decision = known.get(kinds.DECISION)
         kind, status = kinds.OUTCOME, "applied"
         if decision is None:
@@ -136,15 +122,15 @@ class Turn:
             if kind in known:  # one is kept as evidence
                 return Receipt(ask.event_id, status)
         about = None if kind == kinds.DANGLING else decision
-        self._append(ask.experiment, kind, {"outcome": ask.outcome}, ask.event_id, about)
+        self._append(kind, {"outcome": ask.outcome}, ask.event_id, about)
         return Receipt(ask.event_id, status)
 
     def _steer(self, ask: SteerAsk) -> Answer:
-        return self._append(ask.experiment, ask.kind, ask.body)
+        return self._append(ask.kind, ask.body)
 
     def _close(self, ask: CloseAsk) -> Answer:
         """How many windows were closed: at most a page of them, so that a turn stays short."""
-        fold = self._decider(ask.experiment).fold
+        fold = self._fold
         if not fold.learns_at_close:
             return 0
         # Times never decrease, so what is sequenced after the close is late for all that it closes.
@@ -152,5 +138,5 @@ class Turn:
         through, n = self._transaction.query(READ_DUE, parameters)[0]
         if n:
             body = {"after": fold.closed_through, "through": through, "default": fold.config.default_outcome}
-            self._append(ask.experiment, kinds.WINDOW_CLOSED, body)
+            self._append(kinds.WINDOW_CLOSED, body)
         return int(n)

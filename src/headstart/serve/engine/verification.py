@@ -1,6 +1,6 @@
 """Verifying a store: fold everything from the first event and compare, bit for bit.
 
-- Sequence numbers have no gaps, times never decrease.
+- Every event follows the one before it: its hash covers that one's, and times never decrease.
 - Every outcome is what it is called: the first in its window, late, dangling or conflicting.
 - Every decision can be made again: the chances from the state at its version, the action from its event id.
 - Every snapshot is the fold of the events up to it.
@@ -17,11 +17,15 @@ from headstart.errors import HeadstartError
 from headstart.serve.engine.decision import Decider
 from headstart.serve.engine.draw import draw_action, draw_by_id
 from headstart.serve.engine.fold import Fold
-from headstart.serve.engine.opening import Sources
 from headstart.serve.engine.snapshot import is_of_this_version
+from headstart.serve.engine.sources import Sources
+from headstart.serve.errors import StoreCorrupt
 from headstart.serve.store import events as kinds
+from headstart.serve.store.chain import GENESIS
 from headstart.serve.store.events import Event
-from headstart.serve.store.store import READ_NAMES, READ_SNAPSHOTS, Reader, Store
+from headstart.serve.store.questions import READ_NAMES, READ_SNAPSHOTS
+from headstart.serve.store.reader import FOLD, Reader
+from headstart.serve.store.store import Store
 
 _MAX_FAULTS = 100  # told one by one; beyond that they are only counted
 _OUTCOMES = (kinds.OUTCOME, kinds.LATE, kinds.DANGLING, kinds.CONFLICTING)
@@ -54,21 +58,30 @@ class Verification:
 def verify_store(store: Store, sources: Sources | None = None) -> Verification:
     """Refold every experiment from its first event. `sources` holds logs that are in memory only."""
     verification, reader = Verification(), Reader(store.query)
-    _check_order(reader, verification)
     for (name,) in store.query(READ_NAMES):
+        _check_chain(reader, name, verification)
         _Walk(store, reader, name, sources or Sources(), verification).run()
     return verification
 
 
-def _check_order(reader: Reader, verification: Verification) -> None:
-    last, time = 0, 0
-    for event in reader.events(0):
-        verification.events += 1
-        if event.sequence != last + 1:
-            verification.add(f"event {last + 1} is missing: {event.sequence} follows {last}")
-        if event.time < time:
-            verification.add(f"event {event.sequence} has a time before that of the event before it")
-        last, time = event.sequence, event.time
+def _check_chain(reader: Reader, name: str, verification: Verification) -> None:
+    """Each event follows the one before it; after a fault the chain is taken up again where it is."""
+    after, hash, time = 0, GENESIS, 0
+    while True:
+        try:
+            for event in reader.linked(name, after, hash):
+                verification.events += 1
+                if event.time < time:
+                    verification.add(
+                        f"event {event.sequence} of {name!r} has a time before that of the one before it"
+                    )
+                after, hash, time = event.sequence, event.hash, event.time
+            return
+        except StoreCorrupt as fault:
+            verification.add(str(fault))
+            broken = next(reader.events(name, after, limit=1))
+            verification.events += 1
+            after, hash, time = broken.sequence, broken.hash, broken.time
 
 
 class _Walk:
@@ -76,18 +89,18 @@ class _Walk:
 
     def __init__(self, store: Store, reader: Reader, name: str, sources: Sources, verification: Verification) -> None:
         self._name, self._reader, self._verification, self._sources = name, reader, verification, sources
-        self._fold = Fold(name, reader.learnt, sources.find)
+        self._fold = Fold(name, reader, sources.find)
         self._decider = Decider(self._fold)
         self._is_known = False  # whether the policy of the present configuration can be built
         self._decided: dict[str, tuple[int, int]] = {}  # sequence and time of each decision
         self._reported: dict[tuple[str, str], float] = {}  # by event id and kind
-        self._snapshots: dict[int, str] = dict(store.query(READ_SNAPSHOTS, (name,)))
+        self._snapshots: dict[int, str] = dict(store.query(READ_SNAPSHOTS, (name, FOLD)))
         steering = [e for kind in kinds.BUILDS for e in reader.all_of(name, kind)]
         self._builds = sorted(event.sequence for event in steering)
 
     def run(self) -> None:
         fold, verification = self._fold, self._verification
-        for event in self._reader.events(0, self._name):
+        for event in self._reader.events(self._name):
             if event.kind == kinds.DECISION:
                 self._check_decision(event)
             elif event.kind in _OUTCOMES:

@@ -7,6 +7,7 @@ nothing of it is applied.
 from __future__ import annotations
 
 import asyncio
+import logging
 import queue
 import threading
 from collections.abc import Callable, Sequence
@@ -20,6 +21,7 @@ MAX_GROUP = 1024  # asks in one transaction
 MAX_WAITING = 20_000  # tickets in the queue; beyond it, callers are turned away at once
 _TICK_SECONDS = 0.2  # how long the thread waits for asks before it looks after other things
 
+logger = logging.getLogger("headstart.serve")
 RunGroup = Callable[[list[Ask]], list[Answer]]
 
 
@@ -93,8 +95,8 @@ class Writer:
                 self._serve(tickets)
             try:
                 self._run_idle()
-            except Exception:  # what could not be done now is done at the next tick; health() tells
-                continue
+            except Exception:  # what could not be done now is done at the next tick
+                logger.exception("looking after the store failed")
 
     def _collect(self) -> tuple[list[Ticket], bool]:
         try:

@@ -19,15 +19,17 @@ CONFIGURATION = "configuration"
 WARM_START = "warm_start"
 LOG_WITHDRAWN = "log_withdrawn"
 WINDOW_CLOSED = "window_closed"  # decisions up to a sequence number are learnt, with the default where none came
+ACCEPTED = "accepted"  # somebody accepted that the store lacks events that it once had
 FROZEN = "frozen"
 UNFROZEN = "unfrozen"
 ROLLED_BACK = "rolled_back"
 KINDS = (
     DECISION, OUTCOME, LATE, DANGLING, CONFLICTING, CONFIGURATION, WARM_START, LOG_WITHDRAWN, WINDOW_CLOSED,
-    FROZEN, UNFROZEN, ROLLED_BACK,
+    ACCEPTED, FROZEN, UNFROZEN, ROLLED_BACK,
 )  # fmt: skip
 BUILDS = (CONFIGURATION, WARM_START, LOG_WITHDRAWN)  # after which a policy is built anew
 
+Row: TypeAlias = tuple[Any, ...]  # what a question asks for, as the database has it
 Value: TypeAlias = str | int | float | bool  # of a context's column
 Context: TypeAlias = dict[str, Value]
 Body: TypeAlias = Mapping[str, Any]  # JSON: what it holds depends on the kind
@@ -48,7 +50,7 @@ class DecisionBody(TypedDict):
 class Event(NamedTuple):
     """A row of the store, its body decoded."""
 
-    sequence: int
+    sequence: int  # its experiment's own numbers
     experiment: str
     kind: str
     event_id: str | None
@@ -57,6 +59,7 @@ class Event(NamedTuple):
     body: Body
     decision: DecisionBody | None = None  # that decision's body, where it was asked for
     decided: int = 0  # and its time
+    hash: str = ""  # of this event and all before it; not there before it is written
 
     def as_dict(self) -> dict[str, object]:
         """For people and programs outside."""

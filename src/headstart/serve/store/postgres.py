@@ -1,25 +1,29 @@
 """The shared store: PostgreSQL, for several servers at once.
 
 Sequence numbers of PostgreSQL's own follow the order in which they are drawn, not that of commits: a reader could see
-number 8 and never 7, which commits later. Here a writer locks the one row of `head` first, numbers its events from it
-and lets go of it with its commit. So numbers have no gaps, follow the commits, and whatever is visible is a beginning
-of the log without holes: a replica may fold it as it reads it. Writers wait for each other, a commit at a time; under
-load the groups become larger instead.
+number 8 and never 7, which commits later. Here a writer locks its experiment's row of `heads` first, numbers its
+events from it and lets go of it with its commit. So numbers have no gaps, follow the commits, and whatever is visible
+is a beginning of the log without holes: a replica may fold it as it reads it. Writers to one experiment wait for each
+other, a commit at a time; under load the groups become larger instead. Writers to different experiments do not wait.
 """
 
 from __future__ import annotations
 
+import secrets
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from headstart.errors import MissingExtraError
 from headstart.serve.errors import StoreCorrupt, StoreUnavailable
 from headstart.serve.store import schema
-from headstart.serve.store.events import Event, read_body, write_body
-from headstart.serve.store.store import Found, Head, Ids, Known, Row
+from headstart.serve.store.chain import GENESIS, in_pages, link_events, link_rows
+from headstart.serve.store.events import Event, Row, read_body
+from headstart.serve.store.store import Found, Head, Ids, Known
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -31,13 +35,19 @@ _SETTINGS = (
     "SET lock_timeout = '10s'",
     "SET idle_in_transaction_session_timeout = '15s'",  # a replica that hangs in its turn does not stop the others
 )
+_PAGE = 5_000  # rows moved at a time
 _TAKE_FOLDER = "SELECT pg_try_advisory_lock(%s, hashtext(current_schema()))"  # a schema is a store of its own
+_FIRST_HEAD = "INSERT INTO heads VALUES (%s, 0, 0, '') ON CONFLICT DO NOTHING"
+_LOCK_HEAD = """
+SELECT h.sequence, h.time, h.hash, i.id, i.epoch FROM heads h, identity i WHERE h.experiment = %s FOR UPDATE OF h"""
+_MOVE_HEAD = "UPDATE heads SET sequence = %s, time = %s, hash = %s WHERE experiment = %s"
 _FIND = """
-SELECT e.experiment, e.event_id, e.kind, e.sequence, e.time, e.body
-FROM unnest(%s::text[], %s::text[]) AS ids (experiment, event_id) JOIN events e USING (experiment, event_id)"""
+SELECT e.event_id, e.kind, e.sequence, e.time, e.body
+FROM unnest(%s::text[]) AS ids (event_id) JOIN events e ON e.experiment = %s AND e.event_id = ids.event_id"""
 _INSERT = """
-INSERT INTO events (sequence, experiment, kind, event_id, time, about, body)
-SELECT * FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::text[], %s::bigint[], %s::bigint[], %s::text[])"""
+INSERT INTO events (sequence, experiment, kind, event_id, time, about, body, hash)
+SELECT * FROM unnest(
+  %s::bigint[], %s::text[], %s::text[], %s::text[], %s::bigint[], %s::bigint[], %s::text[], %s::text[])"""
 
 
 class _Readers(threading.local):
@@ -60,7 +70,7 @@ class PostgresStore:
         self._psycopg = psycopg
         self._connection_class = connection_class or psycopg.Connection
         self._address = address
-        self._writer: Connection[Row] | None = None
+        self._writers: dict[str, Connection[Row]] = {}  # one per experiment
         self._folder: Connection[Row] | None = None
         self._has_lock = False
         self._readers = _Readers()
@@ -84,40 +94,46 @@ class PostgresStore:
             connection.execute("SELECT pg_advisory_xact_lock(%s, hashtext(current_schema()))", (_MIGRATION,))
             connection.execute(schema.VERSIONS)
             version = _one(connection, "SELECT max(version) FROM schema_version")[0] or 0
-            if version > len(schema.POSTGRES):
+            if version > schema.CURRENT:
                 raise StoreCorrupt(f"the store has schema version {version}: a newer headstart wrote it")
-            for number, statements in enumerate(schema.POSTGRES[version:], start=version + 1):
-                for statement in statements:
+            for number, step in enumerate(schema.POSTGRES[version:], start=version + 1):
+                for statement in step.before:
+                    connection.execute(statement)
+                if step.links_events:
+                    connection.execute(_dialect(schema.INSERT_IDENTITY), (secrets.token_hex(8),))
+                    _link_old_events(connection)
+                for statement in step.after:
                     connection.execute(statement)
                 connection.execute("INSERT INTO schema_version VALUES (%s)", (number,))
 
     @contextmanager
-    def writing(self) -> Iterator[_Turn]:
+    def writing(self, experiment: str) -> Iterator[_Turn]:
         """A turn of writing. After a failure the connection is thrown away: what it thinks is no longer known."""
         with self._translated():
             try:
-                turn = self._begin()
-                yield turn
-                turn.connection.execute("COMMIT")
+                writer = self._begin(experiment)
+                yield _Turn(writer, experiment)
+                writer.execute("COMMIT")
             except BaseException:
-                self._drop_writer()
+                self._drop_writer(experiment)
                 raise
 
-    def _begin(self) -> _Turn:
+    def _begin(self, experiment: str) -> Connection[Row]:
         for is_last in (False, True):
-            is_fresh = self._writer is None
+            writer = self._writers.get(experiment)
+            is_fresh = writer is None
             try:
-                writer = self._writer = self._writer or self._connect()
+                writer = self._writers[experiment] = writer or self._connect()
                 writer.execute("BEGIN")
-                return _Turn(writer)
+                return writer
             except self._psycopg.OperationalError:
-                self._drop_writer()
+                self._drop_writer(experiment)
                 if is_fresh or is_last:  # an old connection may have died in its sleep: nothing was lost with it
                     raise
         raise AssertionError("unreachable")
 
-    def _drop_writer(self) -> None:
-        writer, self._writer = self._writer, None
+    def _drop_writer(self, experiment: str) -> None:
+        writer = self._writers.pop(experiment, None)
         if writer is not None:
             writer.close()  # the server rolls back
 
@@ -145,20 +161,7 @@ class PostgresStore:
                 self._opened.append(reader)
             return list(reader.execute(_dialect(statement), parameters).fetchall())
 
-    def save_snapshot(self, experiment: str, sequence: int, body: bytes) -> None:
-        """Keep a snapshot and forget all older ones but the last."""
-        with self.writing() as turn:
-            turn.connection.execute(
-                "INSERT INTO snapshots VALUES (%s, %s, %s) ON CONFLICT DO NOTHING",
-                (experiment, sequence, body.decode()),
-            )
-            turn.connection.execute(
-                "DELETE FROM snapshots WHERE experiment = %s AND sequence NOT IN "
-                "(SELECT sequence FROM snapshots WHERE experiment = %s ORDER BY sequence DESC LIMIT 2)",
-                (experiment, experiment),
-            )
-
-    def is_folder(self) -> bool:
+    def is_folder(self, experiment: str) -> bool:
         """Whether this process holds the folder's lock; it takes it if nobody has it."""
         with self._lock:
             try:
@@ -184,7 +187,8 @@ class PostgresStore:
         for connection in opened:
             if connection is not None:
                 connection.close()
-        self._drop_writer()
+        for experiment in list(self._writers):
+            self._drop_writer(experiment)
 
 
 @lru_cache
@@ -199,30 +203,53 @@ def _one(connection: Connection[Row], statement: str, parameters: tuple[object, 
     return row
 
 
+def _link_old_events(connection: Connection[Row]) -> None:
+    """Every event of an earlier version into its experiment's chain."""
+    with connection.cursor(name="old_events") as old:
+        old.itersize = _PAGE
+        for _, rows in groupby(old.execute(schema.READ_OLD), key=itemgetter(1)):
+            for page in in_pages(link_rows(GENESIS, rows), _PAGE):
+                _insert(connection, page)
+
+
+def _insert(connection: Connection[Row], rows: list[Row]) -> None:
+    connection.execute(_INSERT, tuple(list(column) for column in zip(*rows, strict=True)))
+
+
 class _Turn:
-    def __init__(self, connection: Connection[Row]) -> None:
-        self.connection = connection
-        self.head = Head(*_one(connection, "SELECT sequence, time FROM head FOR UPDATE"))
+    def __init__(self, connection: Connection[Row], experiment: str) -> None:
+        self._connection, self._experiment = connection, experiment
+        self.head = self._lock()
+
+    def _lock(self) -> Head:
+        row = self._connection.execute(_LOCK_HEAD, (self._experiment,)).fetchone()
+        if row is None:
+            self._connection.execute(_FIRST_HEAD, (self._experiment,))
+            row = _one(self._connection, _LOCK_HEAD, (self._experiment,))
+        return Head(*row)
 
     def find(self, ids: Ids) -> Found:
         """What is known under these event ids."""
         wanted = list(ids)
         found: Found = {}
         if wanted:
-            experiments, event_ids = [list(column) for column in zip(*wanted, strict=True)]
-            for experiment, event_id, kind, sequence, time, body in self.connection.execute(
-                _FIND, (experiments, event_ids)
-            ):
-                known = Known(sequence, time, read_body(body))
-                found.setdefault((experiment, event_id), {})[kind] = known
+            for event_id, kind, sequence, time, body in self._connection.execute(_FIND, (wanted, self._experiment)):
+                found.setdefault(event_id, {})[kind] = Known(sequence, time, read_body(body))
         return found
 
     def query(self, statement: str, parameters: tuple[object, ...] = ()) -> list[Row]:
         """Rows, as seen in this turn."""
-        return list(self.connection.execute(_dialect(statement), parameters).fetchall())
+        return list(self._connection.execute(_dialect(statement), parameters).fetchall())
 
-    def insert(self, events: list[Event]) -> None:
+    def execute(self, statement: str, parameters: tuple[object, ...] = ()) -> None:
+        """Carry out a statement."""
+        self._connection.execute(_dialect(statement), parameters)
+
+    def insert(self, events: list[Event]) -> list[Event]:
         """Append events and move the head."""
-        rows = [(*event[:6], write_body(event.body)) for event in events]
-        self.connection.execute(_INSERT, tuple(list(column) for column in zip(*rows, strict=True)))
-        self.connection.execute("UPDATE head SET sequence = %s, time = %s", (events[-1].sequence, events[-1].time))
+        rows = link_events(self.head.hash, events)
+        _insert(self._connection, rows)
+        sequence, time, hash = rows[-1][0], rows[-1][4], rows[-1][7]
+        self._connection.execute(_MOVE_HEAD, (sequence, time, hash, self._experiment))
+        self.head = self.head._replace(sequence=sequence, time=time, hash=hash)
+        return [event._replace(hash=row[7]) for event, row in zip(events, rows, strict=True)]

@@ -7,28 +7,34 @@ every row and wait for them.
 
 from __future__ import annotations
 
+import os
+import secrets
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 import orjson
 
 from headstart.serve.errors import StoreCorrupt, StoreUnavailable
 from headstart.serve.store import schema
-from headstart.serve.store.events import Event, read_body, write_body
-from headstart.serve.store.store import Found, Head, Ids, Known, Row
+from headstart.serve.store.chain import GENESIS, in_pages, link_events, link_rows
+from headstart.serve.store.events import Event, Row, read_body
+from headstart.serve.store.questions import READ_HEAD
+from headstart.serve.store.store import Found, Head, Ids, Known
 
 _BUSY_SECONDS = 10.0
-_HEAD = "SELECT sequence, time FROM events ORDER BY sequence DESC LIMIT 1"
+_PAGE = 5_000  # rows moved at a time
 _FIND = """
-SELECT json_group_array(json_array(e.experiment, e.event_id, e.kind, e.sequence, e.time, e.body))
-FROM json_each(?) ids CROSS JOIN events e
-  ON e.experiment = ids.value ->> 0 AND e.event_id = ids.value ->> 1"""
+SELECT json_group_array(json_array(e.event_id, e.kind, e.sequence, e.time, e.body))
+FROM json_each(?) ids CROSS JOIN events e ON e.experiment = ? AND e.event_id = ids.value"""
 _INSERT = """
-INSERT INTO events (sequence, experiment, kind, event_id, time, about, body)
-SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6 FROM json_each(?)"""
+INSERT INTO events (sequence, experiment, kind, event_id, time, about, body, hash)
+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7
+FROM json_each(?)"""
 
 Connect = Callable[[str], sqlite3.Connection]
 
@@ -51,9 +57,13 @@ class SQLiteStore:
         self.path = str(path)
         self._connect = connect
         self._writer: sqlite3.Connection | None = None
+        self._turn = (
+            threading.Lock()
+        )  # SQLite has one writer; the threads of this process wait here, not in its sleep
         self._readers = _Readers()
         self._opened: list[sqlite3.Connection] = []
         self._lock = threading.Lock()
+        self._is_new = not Path(self.path).exists()
         with self._translated():
             try:
                 self._migrate(self._open_writer())
@@ -63,6 +73,9 @@ class SQLiteStore:
 
     def _open_writer(self) -> sqlite3.Connection:
         if self._writer is None:
+            if self._is_new:  # for its owner alone; SQLite gives its other files the same rights
+                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
+                self._is_new = False
             writer = self._connect(self.path)
             try:
                 mode = writer.execute("PRAGMA journal_mode = WAL").fetchone()[0]
@@ -79,27 +92,37 @@ class SQLiteStore:
         connection.execute("BEGIN IMMEDIATE")
         connection.execute(schema.VERSIONS)
         version = connection.execute("SELECT max(version) FROM schema_version").fetchone()[0] or 0
-        if version > len(schema.SQLITE):
+        if version > schema.CURRENT:
             connection.execute("ROLLBACK")
             raise StoreCorrupt(f"{self.path} has schema version {version}: a newer headstart wrote it")
-        for number, statements in enumerate(schema.SQLITE[version:], start=version + 1):
-            for statement in statements:
+        for number, step in enumerate(schema.SQLITE[version:], start=version + 1):
+            for statement in step.before:
+                connection.execute(statement)
+            if step.links_events:
+                connection.execute(schema.INSERT_IDENTITY, (secrets.token_hex(8),))
+                _link_old_events(connection)
+            for statement in step.after:
                 connection.execute(statement)
             connection.execute("INSERT INTO schema_version VALUES (?)", (number,))
         connection.execute("COMMIT")
 
     @contextmanager
-    def writing(self) -> Iterator[_Turn]:
+    def writing(self, experiment: str) -> Iterator[_Turn]:
         """A turn of writing. After a failure the connection is thrown away: what it thinks is no longer known."""
-        with self._translated():
-            try:
-                writer = self._open_writer()
-                writer.execute("BEGIN IMMEDIATE")
-                yield _Turn(writer)
-                writer.execute("COMMIT")
-            except BaseException:
-                self._drop_writer()
-                raise
+        if not self._turn.acquire(timeout=_BUSY_SECONDS):
+            raise StoreUnavailable(f"{self.path}: another experiment's commit has taken {_BUSY_SECONDS:g} s")
+        try:
+            with self._translated():
+                try:
+                    writer = self._open_writer()
+                    writer.execute("BEGIN IMMEDIATE")
+                    yield _Turn(writer, experiment)
+                    writer.execute("COMMIT")
+                except BaseException:
+                    self._drop_writer()
+                    raise
+        finally:
+            self._turn.release()
 
     def _drop_writer(self) -> None:
         writer, self._writer = self._writer, None
@@ -119,6 +142,8 @@ class SQLiteStore:
             if isinstance(error, sqlite3.IntegrityError):
                 raise StoreCorrupt(f"{self.path}: {error}") from error
             raise StoreUnavailable(f"{self.path}: {error}") from error
+        except OSError as error:
+            raise StoreUnavailable(f"{self.path}: unable to open database file: {error.strerror or error}") from error
 
     def query(self, statement: str, parameters: tuple[object, ...] = ()) -> list[Row]:
         """Rows, read on a connection of the calling thread's own."""
@@ -132,19 +157,7 @@ class SQLiteStore:
                     self._opened.append(reader)
             return list(reader.execute(statement, parameters).fetchall())
 
-    def save_snapshot(self, experiment: str, sequence: int, body: bytes) -> None:
-        """Keep a snapshot and forget all older ones but the last."""
-        with self.writing() as turn:
-            turn.connection.execute(
-                "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", (experiment, sequence, body.decode())
-            )
-            turn.connection.execute(
-                "DELETE FROM snapshots WHERE experiment = ? AND sequence NOT IN "
-                "(SELECT sequence FROM snapshots WHERE experiment = ? ORDER BY sequence DESC LIMIT 2)",
-                (experiment, experiment),
-            )
-
-    def is_folder(self) -> bool:
+    def is_folder(self, experiment: str) -> bool:
         """One file, one process: yes."""
         return True
 
@@ -159,28 +172,41 @@ class SQLiteStore:
             self._writer = None
 
 
+def _link_old_events(connection: sqlite3.Connection) -> None:
+    """Every event of an earlier version into its experiment's chain."""
+    old = connection.cursor().execute(schema.READ_OLD)
+    for _, rows in groupby(old, key=itemgetter(1)):
+        for page in in_pages(link_rows(GENESIS, rows), _PAGE):
+            connection.execute(_INSERT, (orjson.dumps(page).decode(),))
+
+
 class _Turn:
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self.connection = connection
-        row = connection.execute(_HEAD).fetchone()
-        self.head = Head(*row) if row else Head(0, 0)
+    def __init__(self, connection: sqlite3.Connection, experiment: str) -> None:
+        self._connection, self._experiment = connection, experiment
+        self.head = Head(*connection.execute(READ_HEAD, (experiment,)).fetchone())
 
     def find(self, ids: Ids) -> Found:
         """What is known under these event ids, in one step."""
         wanted = list(ids)
         found: Found = {}
         if wanted:
-            text = self.connection.execute(_FIND, (orjson.dumps(wanted).decode(),)).fetchone()[0]
-            for experiment, event_id, kind, sequence, time, body in orjson.loads(text):
-                known = Known(sequence, time, read_body(body))
-                found.setdefault((experiment, event_id), {})[kind] = known
+            parameters = orjson.dumps(wanted).decode(), self._experiment
+            text = self._connection.execute(_FIND, parameters).fetchone()[0]
+            for event_id, kind, sequence, time, body in orjson.loads(text):
+                found.setdefault(event_id, {})[kind] = Known(sequence, time, read_body(body))
         return found
 
     def query(self, statement: str, parameters: tuple[object, ...] = ()) -> list[Row]:
         """Rows, as seen in this turn."""
-        return list(self.connection.execute(statement, parameters).fetchall())
+        return list(self._connection.execute(statement, parameters).fetchall())
 
-    def insert(self, events: list[Event]) -> None:
+    def execute(self, statement: str, parameters: tuple[object, ...] = ()) -> None:
+        """Carry out a statement."""
+        self._connection.execute(statement, parameters)
+
+    def insert(self, events: list[Event]) -> list[Event]:
         """Append events, in one step."""
-        rows = [(*event[:6], write_body(event.body)) for event in events]
-        self.connection.execute(_INSERT, (orjson.dumps(rows).decode(),))
+        rows = link_events(self.head.hash, events)
+        self._connection.execute(_INSERT, (orjson.dumps(rows).decode(),))
+        self.head = self.head._replace(sequence=rows[-1][0], time=rows[-1][4], hash=rows[-1][7])
+        return [event._replace(hash=row[7]) for event, row in zip(events, rows, strict=True)]

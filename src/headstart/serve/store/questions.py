@@ -1,0 +1,58 @@
+"""The questions that both kinds of store answer, in words that both understand; `?` stands for a parameter."""
+
+from __future__ import annotations
+
+_COLUMNS = "e.sequence, e.experiment, e.kind, e.event_id, e.time, e.about, e.body"
+READ_EVENTS = f"""
+SELECT {_COLUMNS}, d.body, d.time, e.hash FROM events e
+LEFT JOIN events d ON d.experiment = e.experiment AND d.sequence = e.about
+WHERE e.experiment = ? AND e.sequence > ? ORDER BY e.sequence LIMIT ?"""
+READ_STEERING = f"""
+SELECT {_COLUMNS}, NULL, NULL, e.hash FROM events e
+WHERE e.experiment = ? AND e.event_id IS NULL AND e.kind = ? ORDER BY e.sequence DESC LIMIT 1"""
+READ_KIND = f"""
+SELECT {_COLUMNS}, NULL, NULL, e.hash FROM events e
+WHERE e.experiment = ? AND e.event_id IS NULL AND e.kind = ? ORDER BY e.sequence"""
+READ_LEARNT = """
+SELECT o.sequence, o.time, d.time, d.body, o.body FROM events o
+JOIN events d ON d.experiment = o.experiment AND d.sequence = o.about
+WHERE o.experiment = ? AND o.kind = 'outcome' AND o.sequence > ? AND o.sequence <= ? ORDER BY o.sequence LIMIT ?"""
+READ_CLOSES = """
+SELECT e.sequence, e.time, e.body FROM events e
+WHERE e.experiment = ? AND e.event_id IS NULL AND e.kind = 'window_closed' AND e.sequence > ? AND e.sequence <= ?
+ORDER BY e.sequence"""
+READ_CLOSED = """
+SELECT d.sequence, d.time, d.body, o.body FROM events d
+LEFT JOIN events o
+  ON o.experiment = d.experiment AND o.event_id = d.event_id AND o.kind = 'outcome' AND o.sequence < ?
+WHERE d.experiment = ? AND d.kind = 'decision' AND d.sequence > ? AND d.sequence <= ? ORDER BY d.sequence LIMIT ?"""
+READ_DUE = """
+SELECT max(w.sequence), count(*) FROM (
+  SELECT e.sequence, e.time FROM events e
+  WHERE e.experiment = ? AND e.sequence > ? AND e.kind = 'decision' ORDER BY e.sequence LIMIT ?
+) w WHERE w.time < ?"""
+READ_JOINED = """
+SELECT d.sequence, d.event_id, d.time, d.body, o.body, o.time FROM events d
+LEFT JOIN events o ON o.experiment = d.experiment AND o.event_id = d.event_id AND o.kind = 'outcome'
+WHERE d.experiment = ? AND d.kind = 'decision' AND d.sequence > ? ORDER BY d.sequence LIMIT ?"""
+READ_HEAD = """
+SELECT coalesce(e.sequence, 0), coalesce(e.time, 0), coalesce(e.hash, ''), i.id, i.epoch FROM identity i
+LEFT JOIN (SELECT sequence, time, hash FROM events WHERE experiment = ? ORDER BY sequence DESC LIMIT 1) e ON 1 = 1"""
+READ_HASH = "SELECT hash FROM events WHERE experiment = ? AND sequence = ?"
+READ_NAMES = "SELECT DISTINCT experiment FROM events ORDER BY experiment"
+
+READ_SNAPSHOT = """
+SELECT body FROM snapshots WHERE experiment = ? AND kind = ? ORDER BY sequence DESC LIMIT 1"""
+READ_SNAPSHOTS = "SELECT sequence, body FROM snapshots WHERE experiment = ? AND kind = ?"
+SAVE_SNAPSHOT = """
+INSERT INTO snapshots (experiment, kind, sequence, body) VALUES (?, ?, ?, ?)
+ON CONFLICT (experiment, kind, sequence) DO UPDATE SET body = excluded.body"""
+DROP_SNAPSHOTS = """
+DELETE FROM snapshots WHERE experiment = ? AND kind = ? AND sequence NOT IN
+(SELECT sequence FROM snapshots WHERE experiment = ? AND kind = ? ORDER BY sequence DESC LIMIT 2)"""
+
+READ_FIT = "SELECT body FROM fits WHERE hash = ?"
+SAVE_FIT = "INSERT INTO fits (hash, body) VALUES (?, ?) ON CONFLICT (hash) DO NOTHING"
+
+NEW_EPOCH = "UPDATE identity SET epoch = epoch + 1"
+PROBE = "UPDATE probe SET n = n + 1"

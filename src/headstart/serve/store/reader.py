@@ -1,0 +1,113 @@
+"""Reader: an experiment's events in pages, so that neither memory nor a transaction grows with the log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from headstart.serve.errors import StoreCorrupt
+from headstart.serve.store import questions
+from headstart.serve.store.chain import GENESIS, next_hash
+from headstart.serve.store.events import Body, Event, Learnt, Row, decision_body, read_body
+from headstart.serve.store.store import Head, Query
+
+PAGE = 5_000  # rows read at a time: no reader holds a transaction for long
+FOLD, REPORT = "fold", "report"  # kinds of snapshots
+
+
+def as_event(row: Row) -> Event:
+    """A row of READ_EVENTS, READ_KIND or READ_STEERING."""
+    known = None if row[7] is None else decision_body(read_body(row[7]))
+    return Event(row[0], row[1], row[2], row[3], row[4], row[5], read_body(row[6]), known, row[8] or 0, row[9])
+
+
+class Reader:
+    """Questions about one experiment after another, asked of a store or within a turn of writing."""
+
+    def __init__(self, query: Query) -> None:
+        self._query = query
+
+    def head(self, experiment: str) -> Head:
+        """The last event of an experiment, or the beginning if it has none."""
+        return Head(*self._query(questions.READ_HEAD, (experiment,))[0])
+
+    def hash_at(self, experiment: str, sequence: int) -> str | None:
+        """The hash of an event, or None if it is not there; that of the beginning is empty."""
+        if sequence == 0:
+            return GENESIS
+        rows = self._query(questions.READ_HASH, (experiment, sequence))
+        return rows[0][0] if rows else None
+
+    def events(self, experiment: str, after: int = 0, limit: int | None = None) -> Iterator[Event]:
+        """Events after a sequence number, each outcome with its decision's body."""
+        return map(as_event, self._rows(experiment, after, limit))
+
+    def linked(self, experiment: str, after: int, hash: str) -> Iterator[Event]:
+        """Events after one with this hash; StoreCorrupt at the first that does not follow the one before it."""
+        for row in self._rows(experiment, after, None):
+            hash = next_hash(hash, row[:7])
+            if hash != row[9]:
+                raise StoreCorrupt(
+                    f"event {row[0]} of {experiment!r} does not follow the event before it: the store was changed"
+                )
+            yield as_event(row)
+
+    def _rows(self, experiment: str, after: int, limit: int | None) -> Iterator[Row]:
+        left = limit
+        while left is None or left > 0:
+            size = PAGE if left is None else min(PAGE, left)
+            rows = self._query(questions.READ_EVENTS, (experiment, after, size))
+            yield from rows
+            if len(rows) < size:
+                return
+            after, left = rows[-1][0], None if left is None else left - size
+
+    def all_of(self, experiment: str, kind: str) -> Iterator[Event]:
+        """Every event of a kind that has no event id, in order."""
+        for row in self._query(questions.READ_KIND, (experiment, kind)):
+            yield as_event(row)
+
+    def last(self, experiment: str, kind: str) -> Event | None:
+        """The last event of a kind that has no event id."""
+        rows = self._query(questions.READ_STEERING, (experiment, kind))
+        return as_event(rows[0]) if rows else None
+
+    def snapshot(self, experiment: str, kind: str) -> str | None:
+        """The newest snapshot of a kind."""
+        rows = self._query(questions.READ_SNAPSHOT, (experiment, kind))
+        return rows[0][0] if rows else None
+
+    def learnt(self, experiment: str, after: int, through: int, *, at_close: bool) -> Iterator[Learnt]:
+        """The outcomes that began to count in (after, through]."""
+        if at_close:
+            for sequence, time, body in self._query(questions.READ_CLOSES, (experiment, after, through)):
+                yield from self._closed(experiment, sequence, time, read_body(body))
+            return
+        while True:
+            rows = self._query(questions.READ_LEARNT, (experiment, after, through, PAGE))
+            for sequence, time, decided, decision, outcome in rows:
+                yield Learnt(
+                    sequence, time, decided, decision_body(read_body(decision)), read_body(outcome)["outcome"], False
+                )
+            if len(rows) < PAGE:
+                return
+            after = rows[-1][0]
+
+    def _closed(self, experiment: str, sequence: int, time: int, close: Body) -> Iterator[Learnt]:
+        after, default = close["after"], close["default"]
+        while True:
+            rows = self._query(questions.READ_CLOSED, (sequence, experiment, after, close["through"], PAGE))
+            for _, decided, decision, outcome in rows:
+                value = default if outcome is None else read_body(outcome)["outcome"]
+                yield Learnt(sequence, time, decided, decision_body(read_body(decision)), value, outcome is None)
+            if len(rows) < PAGE:
+                return
+            after = rows[-1][0]
+
+    def joined(self, experiment: str, after: int = 0) -> Iterator[Row]:
+        """Decisions with their outcomes: (sequence, event id, time, decision's body, outcome's body, its time)."""
+        while True:
+            rows = self._query(questions.READ_JOINED, (experiment, after, PAGE))
+            yield from rows
+            if len(rows) < PAGE:
+                return
+            after = rows[-1][0]

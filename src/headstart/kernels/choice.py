@@ -8,26 +8,11 @@ import numpy as np
 
 from headstart.arrays import Bools, Floats, Integers
 from headstart.kernels.compile import kernel
+from headstart.kernels.quadrature import CUMULATIVE, N_NODES, NODES, WEIGHTS
 
 NORMAL = 0  # parameters: mean, standard deviation
 BETA = 1  # parameters: a, b, both at least 1
 
-N_NODES = 16
-NODES, _WEIGHTS = np.polynomial.legendre.leggauss(N_NODES)
-
-
-def _integration_matrix() -> Floats:
-    """Row j integrates a function, given at the nodes, from -1 to node j (exact to degree 15)."""
-    legendre = np.polynomial.legendre
-    to_coefficients = np.linalg.inv(legendre.legvander(NODES, N_NODES - 1))
-    integrals = np.zeros((N_NODES, N_NODES))
-    for degree in range(N_NODES):
-        antiderivative = legendre.legint(np.eye(N_NODES)[degree], lbnd=-1)
-        integrals[:, degree] = legendre.legval(NODES, antiderivative)
-    return np.ascontiguousarray(integrals @ to_coefficients)
-
-
-_CUMULATIVE = _integration_matrix()
 # How far from the mean, in standard deviations, a density's panels end. A Beta near its border has an
 # exponential tail, hence the far ones.
 _BREAKS_NORMAL = np.array([-9.0, -5.5, -3.5, -2.0, -0.75, 0.75, 2.0, 3.5, 5.5, 9.0])
@@ -194,9 +179,9 @@ def integrate_panel(half: float, density: Floats, start: float, below: Floats) -
     for j in range(N_NODES):
         partial = 0.0
         for i in range(N_NODES):
-            partial += _CUMULATIVE[j, i] * density[i]
+            partial += CUMULATIVE[j, i] * density[i]
         below[j] = min(max(start + half * partial, 0.0), 1.0)
-        total += _WEIGHTS[j] * density[j]
+        total += WEIGHTS[j] * density[j]
     return start + half * total
 
 
@@ -216,7 +201,7 @@ def add_panel(
         above[n_rivals] = 1.0
         for r in range(n_rivals - 1, -1, -1):
             above[r] = above[r + 1] * below[r, j]
-        before = half * _WEIGHTS[j]
+        before = half * WEIGHTS[j]
         for r in range(n_rivals):
             out[rivals[r]] += before * density[r, j] * above[r + 1]
             before *= below[r, j]
@@ -236,5 +221,5 @@ def _mass_below(family: int, p: float, q: float, log_scale: float, x: float, bre
             continue
         half = 0.5 * (high - low)
         for j in range(N_NODES):
-            mass += half * _WEIGHTS[j] * _density(family, p, q, log_scale, low + half * (1.0 + NODES[j]))
+            mass += half * WEIGHTS[j] * _density(family, p, q, log_scale, low + half * (1.0 + NODES[j]))
     return mass

@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from headstart.arrays import Bools, Floats, Integers
-from headstart.kernels.choice import N_NODES, NODES, add_panel, integrate_panel
+from headstart.kernels.choice import add_panel, integrate_panel
 from headstart.kernels.compile import kernel
+from headstart.kernels.quadrature import N_NODES, NODES
 
 # Where a component's panels end, in scales from its centre; those far out are for tails of low freedom, which fall
 # as a power: on panels that grow by a factor the quadrature is as good as near the centre.

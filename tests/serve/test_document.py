@@ -84,7 +84,7 @@ def test_every_path_of_the_service_is_in_the_table(tmp_path):
     config = load_config({"store": str(tmp_path / "s.sqlite"), "experiments": {"ads": {"actions": ["a", "b"]}}})
     document = write_document({"ads": decide_schema(["a", "b"], {})})
     with Engine.open(config) as engine:
-        posts = {f"/v1/{{experiment}}/{verb}" for verb in App(engine)._posts}
+        posts = {f"/v1/{{experiment}}/{verb}" for verb in App(engine).posts}
     paths = {path.replace("/v1/ads/", "/v1/{experiment}/") for path in document["paths"]} | posts
     for path in paths:
         assert f"{path}`" in TEXT or f"{path}?" in TEXT, path

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from headstart import __version__
+from headstart.addresses import mask_secrets
 from headstart.cli import audit, compare, demo, reproduce, serve, store
 from headstart.cli.terminal import app, err, out
 from headstart.errors import HeadstartError
@@ -34,5 +35,5 @@ def main() -> None:
     try:
         app()
     except HeadstartError as error:
-        err.print(f"[bold red]Error:[/bold red] {error}", highlight=False)
+        err.print(f"[bold red]Error:[/bold red] {mask_secrets(str(error))}", highlight=False)
         raise SystemExit(1) from None

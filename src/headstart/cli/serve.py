@@ -15,7 +15,9 @@ from headstart.errors import MissingExtraError
 @app.command()
 def serve(
     config: Annotated[Path, typer.Argument(help="A TOML file that declares the experiments: see docs/serve.md.")],
-    host: Annotated[str | None, typer.Option(help="Instead of the configuration's; 0.0.0.0 is everyone.")] = None,
+    host: Annotated[
+        str | None, typer.Option(help="Instead of the configuration's; 0.0.0.0 is everyone, and needs keys.")
+    ] = None,
     port: Annotated[int | None, typer.Option(help="Instead of the configuration's; 0 takes a free one.")] = None,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error; JSON lines on stderr.")] = "info",
 ) -> None:
@@ -28,6 +30,7 @@ def serve(
         from headstart.serve.options import ServerOptions
     except ModuleNotFoundError as error:
         raise MissingExtraError(error.name or "a part of the service", "serve") from None
+    from headstart.addresses import mask_secrets
     from headstart.serve.config import load_config
 
     if log_level not in ("debug", "info", "warning", "error"):
@@ -40,8 +43,8 @@ def serve(
         options = replace(options, port=port)
 
     def tell(listening: int) -> None:
-        names = ", ".join(service.experiments)
-        out.print(f"Deciding for {names} at [bold]http://{options.host}:{listening}[/bold] (store: {service.store}).")
+        names, store = ", ".join(service.experiments), mask_secrets(service.store)
+        out.print(f"Deciding for {names} at [bold]http://{options.host}:{listening}[/bold] (store: {store}).")
 
     run_service(service, options, log_level=log_level, on_ready=tell)
 

@@ -9,7 +9,7 @@ import pytest
 
 from headstart.serve.client import Client, RequestFailed
 from headstart.serve.http.access import draw_key
-from tests.serve.in_process import ADS, USER, served
+from tests.serve.in_process import ADS, JSON, USER, served
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,7 @@ def test_a_batch_answers_each_of_its_own(ads):
     ],
 )
 def test_a_bad_body_is_told_what_is_wrong(ads, path, body, status, message):
-    answer = ads.post(f"/v1/ads/{path}", content=body)
+    answer = ads.post(f"/v1/ads/{path}", content=body, headers=JSON)
     assert answer.status_code == status or answer.status_code // 100 == status
     assert message in answer.json()["error"]["message"]
 
@@ -116,9 +116,9 @@ def test_unknown_paths_methods_and_experiments_have_the_same_shape_of_error(ads)
 
 def test_a_large_body_is_refused(tmp_path):
     with served(tmp_path / "s.sqlite", server={"body_limit": 1000}) as client:
-        answer = client.post("/v1/ads/decide", content=b"x" * 1001)
+        answer = client.post("/v1/ads/decide", content=b"x" * 1001, headers=JSON)
         assert answer.status_code == 413
-        assert client.post("/v1/ads/decide", content=iter([b"x" * 600] * 3)).status_code == 413
+        assert client.post("/v1/ads/decide", content=iter([b"x" * 600] * 3), headers=JSON).status_code == 413
         assert _decide(client).status_code == 200
 
 
@@ -137,7 +137,8 @@ def test_ten_thousand_fuzzed_bodies_are_never_a_failure_of_ours(ads):
             else:
                 text[at:at] = source.choice(["[", "]", "{", "}", "null", "1e309", '"\\ud800"', "-0", "\x00", "true"])
         path = source.choice(["decide", "outcome", "decide/batch", "outcome/batch", "roll-back"])
-        answer = ads.post(f"/v1/ads/{path}", content="".join(text).encode("utf-8", "surrogatepass"))
+        body = "".join(text).encode("utf-8", "surrogatepass")
+        answer = ads.post(f"/v1/ads/{path}", content=body, headers=JSON)
         assert answer.status_code < 500, "".join(text)
 
 
@@ -155,7 +156,9 @@ def test_the_log_is_given_in_three_formats(ads):
 
 def test_health_readiness_metrics_and_document(ads):
     assert ads.get("/health").json() == {"status": "alive"}
-    assert ads.get("/ready").json()["is_ready"] is True
+    assert ads.get("/ready").json() == {"is_ready": True}
+    status = ads.get("/v1/status").json()
+    assert (status["is_ready"], status["error"], status["lag"]) == (True, None, 0)
     told = ads.get("/metrics").text
     for name in ("headstart_decisions_total", "headstart_commit_seconds_bucket", "headstart_chi_square_p",
                  "headstart_effective_sample_size", "headstart_dangling_total", "headstart_lag_events"):  # fmt: skip
@@ -172,7 +175,15 @@ def test_keys_guard_every_path_but_health(tmp_path):
         assert "Basic" in _decide(client).headers["www-authenticate"]
         client.headers["Authorization"] = f"Bearer {secret}"
         assert _decide(client).status_code == 200
-        for path in ("/", "/metrics", "/v1/ads/state", "/v1/ads/log", "/experiments/ads"):
+        for path in (
+            "/",
+            "/metrics",
+            "/v1/ads/state",
+            "/v1/ads/log",
+            "/experiments/ads",
+            "/openapi.json",
+            "/v1/status",
+        ):
             assert client.get(path).status_code == 403
         assert client.post("/v1/ads/freeze", json={}).status_code == 403
         assert client.get("/health").status_code == 200

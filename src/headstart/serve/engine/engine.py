@@ -137,24 +137,29 @@ class Engine:
 
     # -- what people decide about an experiment
 
-    def freeze(self, experiment: str, reason: str = "") -> int:
+    # The events keep who decided (`by`) and from where (`address`).
+
+    def freeze(self, experiment: str, reason: str = "", *, by: str = "", address: str = "") -> int:
         """Stop learning: decisions go on by the present state, outcomes are kept. The event's sequence number."""
-        return self._steer(experiment, kinds.FROZEN, {"reason": reason})
+        return self._steer(experiment, kinds.FROZEN, {"reason": reason, "by": by, "address": address})
 
-    def unfreeze(self, experiment: str, reason: str = "") -> int:
+    def unfreeze(self, experiment: str, reason: str = "", *, by: str = "", address: str = "") -> int:
         """Learn again, beginning with the outcomes that came in the meantime."""
-        return self._steer(experiment, kinds.UNFROZEN, {"reason": reason})
+        return self._steer(experiment, kinds.UNFROZEN, {"reason": reason, "by": by, "address": address})
 
-    def roll_back(self, experiment: str, to_version: int, reason: str = "") -> int:
+    def roll_back(
+        self, experiment: str, to_version: int, reason: str = "", *, by: str = "", address: str = ""
+    ) -> int:
         """Forget the outcomes that came after a version; they stay in the log."""
         newest = self._fold(experiment).version
         if not 0 <= to_version <= newest:
             raise OptionError(f"to_version must be a version up to {newest}, got {to_version}")
-        return self._steer(experiment, kinds.ROLLED_BACK, {"to": to_version, "reason": reason})
+        body = {"to": to_version, "reason": reason, "by": by, "address": address}
+        return self._steer(experiment, kinds.ROLLED_BACK, body)
 
-    def withdraw_log(self, experiment: str, reason: str = "") -> int:
+    def withdraw_log(self, experiment: str, reason: str = "", *, by: str = "", address: str = "") -> int:
         """Go on as if there had been no log: everything that users taught is learnt again without it."""
-        return self._steer(experiment, kinds.LOG_WITHDRAWN, {"reason": reason})
+        return self._steer(experiment, kinds.LOG_WITHDRAWN, {"reason": reason, "by": by, "address": address})
 
     def close_windows(self) -> int:
         """Learn the decisions whose outcome window is over by now; how many. A running engine does it by itself."""

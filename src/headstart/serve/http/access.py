@@ -1,9 +1,9 @@
-"""Who may do what, and how often: API keys with scopes, hashed at rest, and a token bucket each.
+"""Who may do what: API keys with scopes, hashed at rest, and the door that asks for them.
 
 A key is `hs_<name>_<secret>`, sent as `Authorization: Bearer KEY`; a browser asks for it as HTTP Basic's password.
 The configuration holds its name, the SHA-256 of the secret and its scopes; the secret has 256 random bits, so a plain
-hash cannot be guessed back. Without keys in the configuration everyone may do everything: the default for a service
-that listens on loopback.
+hash cannot be guessed back. Without keys in the configuration everyone may do everything, and the service listens on
+loopback alone.
 """
 
 from __future__ import annotations
@@ -15,11 +15,18 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from headstart.errors import OptionError
+from headstart.serve.http.headers import Headers
+from headstart.serve.http.origins import Hosts, Proxies
+from headstart.serve.http.rates import Rates
+from headstart.serve.http.wire import RequestError
+from headstart.serve.options import ServerOptions
 
 SCOPES = ("decide", "outcome", "read", "admin")
+ANONYMOUS = "anonymous"  # no key is called so: the configuration's are checked
 _NAME = re.compile(r"[a-z0-9-]{1,40}")
 _KEY = re.compile(r"hs_([a-z0-9-]{1,40})_([A-Za-z0-9_-]{43})")
 
@@ -32,12 +39,16 @@ class Key:
     sha256: str
     scopes: frozenset[str]
 
+    def may(self, scope: str) -> bool:
+        """Whether it opens this scope; admin opens all."""
+        return scope in self.scopes or "admin" in self.scopes
+
 
 def draw_key(name: str, scopes: tuple[str, ...]) -> tuple[str, Key]:
     """A new secret, shown once, and what to keep of it."""
     check_scopes(name, scopes)
-    if not _NAME.fullmatch(name):
-        raise OptionError(f"a key's name must be 1 to 40 of a-z, 0-9 and -, got {name!r}")
+    if not _NAME.fullmatch(name) or name == ANONYMOUS:
+        raise OptionError(f"a key's name must be 1 to 40 of a-z, 0-9 and - (and not {ANONYMOUS}), got {name!r}")
     secret = secrets.token_urlsafe(32)
     return f"hs_{name}_{secret}", Key(name, _digest(secret), frozenset(scopes))
 
@@ -46,6 +57,8 @@ def read_keys(section: Mapping[str, object]) -> dict[str, Key]:
     """The configuration's [keys]: name = {sha256 = "...", scopes = [...]}."""
     keys = {}
     for name, entry in section.items():
+        if name == ANONYMOUS:
+            raise OptionError(f"keys.{name}: callers without a key are called so, give this one another name")
         if not isinstance(entry, Mapping):
             raise OptionError(f"keys.{name} must be a table, got {entry!r}")
         unknown = set(entry) - {"sha256", "scopes"}
@@ -72,33 +85,68 @@ def _digest(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
+class Caller(NamedTuple):
+    """Who asks."""
+
+    name: str  # of the key; "anonymous" where there are no keys
+    address: str
+    may_look: bool  # whether errors may tell what else there is
+
+    @property
+    def pays(self) -> str:
+        """Whose rate counts: the key's, or the address's."""
+        return self.address if self.name == ANONYMOUS else self.name
+
+
 class Door:
-    """Answers whether a request may pass: 200, or the status to refuse it with."""
+    """Lets a request in, or raises what it is refused with. Its parts never change: new keys are a new door."""
 
     def __init__(
-        self, keys: Mapping[str, Key], *, rate_limit: float | None = None, clock: Callable[[], float] = time.monotonic
+        self,
+        keys: Mapping[str, Key],
+        options: ServerOptions | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._keys, self._rate, self._clock = dict(keys), rate_limit, clock
+        options = options or ServerOptions()
+        options.check_reach(has_keys=bool(keys))
+        self._keys = dict(keys)
         self._known: dict[bytes, Key] = {}  # headers that were right before: hashing is for the first time
-        self._buckets: dict[str, Bucket] = {}
+        self._hosts = Hosts(options.hosts, is_checked=not keys or bool(options.hosts))
+        self._proxies = Proxies(options.proxies)
+        self._rates = Rates(options.rate_limit, clock)
 
-    def check(self, authorization: bytes | None, scope: str, address: str) -> int:
-        """200: pass. 401: no key or a wrong one. 403: a key without this scope. 429: too many requests."""
-        who = address
-        if self._keys:
-            key = self._find(authorization)
-            if key is None:
-                return 401
-            if scope not in key.scopes and "admin" not in key.scopes:
-                return 403
-            who = key.name
-        if self._rate is not None and not self._bucket(who).take(self._clock()):
-            return 429
-        return 200
+    def find_address(self, headers: Headers, peer: str) -> str:
+        """Where a request comes from, as far as that can be believed."""
+        return self._proxies.find_caller(peer, headers.forwarded_for)
 
-    def _find(self, authorization: bytes | None) -> Key | None:
-        if authorization is None:
-            return None
+    def admit(self, headers: Headers, address: str, needed: str, *, is_post: bool = False) -> Caller:
+        """The caller, if it may do what needs this scope."""
+        self._hosts.check(headers.host)
+        if is_post:
+            self._hosts.check_post(headers)
+        if not self._keys:
+            self._take(address)
+            return Caller(ANONYMOUS, address, may_look=True)
+        key = self._find(headers.authorization)
+        if key is None:
+            self._take(address)  # guesses are not free
+            raise RequestError(401, "no_key", "an API key is needed: Authorization: Bearer KEY")
+        self._take(key.name)
+        if not key.may(needed):
+            raise RequestError(403, "wrong_scope", "this key may not do that")
+        return Caller(key.name, address, may_look=key.may("read"))
+
+    def charge(self, caller: Caller, n: int) -> None:
+        """The rest of a batch, whose first was paid at the door."""
+        if not self._rates.charge(caller.pays, n):
+            raise _too_often()
+
+    def _take(self, who: str) -> None:
+        if not self._rates.take(who):
+            raise _too_often()
+
+    def _find(self, authorization: bytes) -> Key | None:
         known = self._known.get(authorization)
         if known is not None:
             return known
@@ -110,14 +158,9 @@ class Door:
             self._known[authorization] = key
         return key
 
-    def _bucket(self, who: str) -> Bucket:
-        bucket = self._buckets.get(who)
-        if bucket is None:
-            if len(self._buckets) >= 10_000:  # addresses come and go; a full bucket remembers nothing
-                self._buckets.clear()
-            assert self._rate is not None
-            bucket = self._buckets[who] = Bucket(self._rate, max(1.0, self._rate))
-        return bucket
+
+def _too_often() -> RequestError:
+    return RequestError(429, "too_many_requests", "too many requests: wait a second")
 
 
 def _secret_of(authorization: bytes) -> str:
@@ -130,24 +173,3 @@ def _secret_of(authorization: bytes) -> str:
         except ValueError:
             return ""
     return ""
-
-
-@dataclass
-class Bucket:
-    """A token bucket: `rate` a second, `size` at once."""
-
-    rate: float
-    size: float
-    tokens: float = field(default=-1.0)
-    last: float = 0.0
-
-    def take(self, now: float) -> bool:
-        """One token, if there is one."""
-        if self.tokens < 0.0:
-            self.tokens, self.last = self.size, now
-        self.tokens = min(self.size, self.tokens + max(0.0, now - self.last) * self.rate)
-        self.last = now
-        if self.tokens < 1.0:
-            return False
-        self.tokens -= 1.0
-        return True

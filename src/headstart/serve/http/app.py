@@ -6,42 +6,26 @@ through Starlette.
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, ParamSpec, TypeAlias
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from headstart.errors import HeadstartError
-from headstart.serve.engine.answers import as_decision_answer, as_receipt_answer
+from headstart.serve.config import ServiceConfig
 from headstart.serve.engine.engine import Engine
-from headstart.serve.http.access import Door, read_keys
+from headstart.serve.http.access import Caller, Door, read_keys
+from headstart.serve.http.access_log import log_answer
+from headstart.serve.http.deadlines import too_slow
+from headstart.serve.http.headers import read_headers
 from headstart.serve.http.metrics import Metrics
+from headstart.serve.http.posts import Post, Posts
+from headstart.serve.http.refusals import Refusals
 from headstart.serve.http.views import make_routes
-from headstart.serve.http.wire import (
-    ErrorAnswer,
-    RequestError,
-    as_error,
-    as_json,
-    as_refusal,
-    read_decide,
-    read_many,
-    read_object,
-    read_outcome,
-)
+from headstart.serve.http.wire import RequestError, as_error, as_json, read_object
 from headstart.serve.options import ServerOptions
 from headstart.serve.telling.overview import Overview
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
-
-P = ParamSpec("P")
-Handler: TypeAlias = Callable[[str, dict[str, object]], Awaitable[object]]  # (experiment, body) -> what is answered
-
-logger = logging.getLogger("headstart.serve")
-REFUSED = {
-    401: ("no_key", "an API key is needed: Authorization: Bearer KEY"),
-    403: ("wrong_scope", "this key may not do that"),
-    429: ("too_many_requests", "too many requests: wait a second"),
-}
 
 
 class App:
@@ -50,61 +34,63 @@ class App:
     def __init__(self, engine: Engine, options: ServerOptions | None = None) -> None:
         self.engine = engine
         self.options = options or ServerOptions.read(engine.config.server)
+        self.door = Door(read_keys(engine.config.keys), self.options)
+        self.refusals = Refusals()
         self.overviews = {name: Overview(engine, name) for name in engine.config.experiments}
         self.metrics = Metrics(engine, self.overviews)
-        self.door = Door(read_keys(engine.config.keys), rate_limit=self.options.rate_limit)
-        self._posts: dict[str, tuple[str, Handler]] = {
-            "decide": ("decide", self._decide),
-            "decide/batch": ("decide", self._decide_many),
-            "outcome": ("outcome", self._outcome),
-            "outcome/batch": ("outcome", self._outcome_many),
-            "freeze": ("admin", self._freeze),
-            "unfreeze": ("admin", self._unfreeze),
-            "roll-back": ("admin", self._roll_back),
-            "withdraw-log": ("admin", self._withdraw_log),
-        }
+        self.posts = Posts(engine, self.refusals, lambda caller, n: self.door.charge(caller, n)).verbs
         self._rest = make_routes(self)
+
+    def reload(self, config: ServiceConfig) -> None:
+        """Take up another configuration's keys and [server], but for where it listens; an error leaves all as it is.
+
+        Connections stay. Requests that were let in by the old door are answered.
+        """
+        options = replace(ServerOptions.read(config.server), host=self.options.host, port=self.options.port)
+        self.door, self.options = Door(read_keys(config.keys), options), options
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request (or the server's start and stop)."""
+        if self.options.access_log and scope["type"] == "http":
+            await log_answer(self._answer, scope, receive, send)
+        else:
+            await self._answer(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["method"] == "POST":
             version, _, rest = scope["path"].removeprefix("/").partition("/")
             experiment, _, verb = rest.partition("/")
-            found = self._posts.get(verb) if version == "v1" else None
-            if found is not None:
-                await self._post(scope, receive, send, experiment, *found)
+            post = self.posts.get(verb) if version == "v1" else None
+            if post is not None:
+                await self._answer_post(scope, receive, send, experiment, post)
                 return
         await self._rest(scope, receive, send)
 
-    async def _post(
-        self, scope: Scope, receive: Receive, send: Send, experiment: str, needed: str, handler: Handler
-    ) -> None:
-        status = 200
+    async def _answer_post(self, scope: Scope, receive: Receive, send: Send, experiment: str, post: Post) -> None:
+        seconds, body, may_look = self.options.deadline, None, False
         try:
-            self.check(scope, needed)
-            body = read_object(await self._read_body(scope, receive))
-            answer: object = await handler(experiment, body)
-        except RequestError as error:
-            status, answer = error.status, as_error(error)
-        except HeadstartError as error:
-            refusal = as_refusal(error)
+            async with asyncio.timeout(seconds):
+                caller = self.admit(scope, post.scope, is_post=True)
+                may_look = caller.may_look
+                body = await self._read_body(receive)
+                answer: object = await post.handle(caller, experiment, read_object(body))
+            status = 200
+        except Exception as error:
+            if isinstance(error, TimeoutError):
+                error = too_slow(seconds) if body is not None else _slow_body(seconds)
+            refusal = self.refusals.of(error, may_look=may_look)
             status, answer = refusal.status, as_error(refusal)
-        except Exception:
-            logger.exception("request failed", extra={"path": scope["path"]})
-            status, answer = 500, as_error(RequestError(500, "internal", "the service failed: see its log"))
         self.metrics.count_answer(status)
         await send_json(send, status, as_json(answer))
 
-    def check(self, scope: Scope, needed: str) -> None:
-        """Refuse a caller without the right key, or one who asks too often."""
-        headers: list[tuple[bytes, bytes]] = scope["headers"]
-        authorization = next((value for name, value in headers if name == b"authorization"), None)
-        client = scope.get("client")
-        status = self.door.check(authorization, needed, client[0] if client else "")
-        if status != 200:
-            raise RequestError(status, *REFUSED[status])
+    def admit(self, scope: Scope, needed: str, *, is_post: bool = False) -> Caller:
+        """The caller, or the refusal of one without the right key, or from elsewhere, or who asks too often."""
+        client, headers = scope.get("client"), read_headers(scope["headers"])
+        address = scope["address"] = self.door.find_address(headers, client[0] if client else "")
+        caller = scope["caller"] = self.door.admit(headers, address, needed, is_post=is_post)
+        return caller
 
-    async def _read_body(self, scope: Scope, receive: Receive) -> bytes:
+    async def _read_body(self, receive: Receive) -> bytes:
         limit = self.options.body_limit
         message = await receive()
         body: bytes = message.get("body", b"")
@@ -121,59 +107,9 @@ class App:
             raise RequestError(413, "too_large", f"the body must be at most {limit} bytes")
         return body
 
-    async def _decide(self, experiment: str, body: dict[str, object]) -> object:
-        decision = await self.engine.decide_async(experiment, **read_decide(body))
-        return as_decision_answer(decision)
 
-    async def _decide_many(self, experiment: str, body: dict[str, object]) -> object:
-        asks = [read_decide(item, f"decisions[{i}].") for i, item in enumerate(read_many(body, "decisions"))]
-        answers = await self.engine.decide_many_async(experiment, asks)
-        return {
-            "decisions": [_refused(a) if isinstance(a, HeadstartError) else as_decision_answer(a) for a in answers]
-        }
-
-    async def _outcome(self, experiment: str, body: dict[str, object]) -> object:
-        return as_receipt_answer(await self.engine.outcome_async(experiment, *read_outcome(body)))
-
-    async def _outcome_many(self, experiment: str, body: dict[str, object]) -> object:
-        asks = [read_outcome(item, f"outcomes[{i}].") for i, item in enumerate(read_many(body, "outcomes"))]
-        answers = await self.engine.outcome_many_async(experiment, asks)
-        told = [_refused(a) if isinstance(a, HeadstartError) else as_receipt_answer(a) for a in answers]
-        return {"outcomes": told}
-
-    async def _freeze(self, experiment: str, body: dict[str, object]) -> object:
-        return await _steer(self.engine.freeze, experiment, _read_reason(body))
-
-    async def _unfreeze(self, experiment: str, body: dict[str, object]) -> object:
-        return await _steer(self.engine.unfreeze, experiment, _read_reason(body))
-
-    async def _withdraw_log(self, experiment: str, body: dict[str, object]) -> object:
-        return await _steer(self.engine.withdraw_log, experiment, _read_reason(body))
-
-    async def _roll_back(self, experiment: str, body: dict[str, object]) -> object:
-        version = body.pop("version", None)
-        if not isinstance(version, int) or isinstance(version, bool):
-            raise RequestError(422, "invalid", "version must be the whole number of a version to go back to")
-        return await _steer(self.engine.roll_back, experiment, version, _read_reason(body))
-
-
-async def _steer(verb: Callable[P, int], *given: P.args, **options: P.kwargs) -> object:
-    from starlette.concurrency import run_in_threadpool
-
-    return {"sequence": await run_in_threadpool(verb, *given, **options)}
-
-
-def _refused(error: HeadstartError) -> ErrorAnswer:
-    return as_error(as_refusal(error))
-
-
-def _read_reason(body: dict[str, object]) -> str:
-    reason = body.pop("reason", "")
-    if body:
-        raise RequestError(422, "invalid", f"{next(iter(body))!r} is not a field here")
-    if not isinstance(reason, str) or len(reason) > 1000:
-        raise RequestError(422, "invalid", "reason must be text of at most 1000 characters")
-    return reason
+def _slow_body(seconds: float) -> RequestError:
+    return RequestError(408, "slow_body", f"the body did not come within {seconds:g} seconds")
 
 
 async def send_json(send: Send, status: int, body: bytes) -> None:

@@ -69,14 +69,16 @@ _ERROR = {
 _REFUSALS = {
     400: "The body is not a JSON object.",
     401: "No API key, or a wrong one.",
-    403: "The key lacks the scope.",
+    403: "The key lacks the scope, or a page of another site asks.",
     404: "No such experiment.",
-    405: "Another method is meant.",
+    408: "The body did not come in time.",
     409: "The event id belongs to another decision.",
     413: "The body is too large.",
+    415: "The content type is not application/json.",
+    421: "The service does not go by the name that was asked for.",
     422: "A field has the wrong kind or value; the message names it.",
     429: "Too many requests: wait a second.",
-    503: "The store cannot be written: nothing was recorded, try again.",
+    503: "The store cannot be written, or did not answer in time: ask again with the same event id.",
 }
 
 
@@ -98,7 +100,11 @@ def write_document(experiments: Mapping[str, Schema]) -> dict[str, object]:
         paths[f"{at}/state"] = {"get": _get("What the policy believes")}
         paths[f"{at}/report"] = {"get": _get("What the page shows")}
         paths[f"{at}/log"] = {"get": _log()}
-    for path, summary in (("/health", "Is the process alive?"), ("/ready", "Is it ready to decide?")):
+    for path, summary in (
+        ("/health", "Is the process alive?"),
+        ("/ready", "Is it ready to decide? If not, why, in a word"),
+        ("/v1/status", "What is known of its health"),
+    ):
         paths[path] = {"get": _get(summary)}
     return {
         "openapi": "3.1.0",
@@ -154,7 +160,7 @@ def _post(summary: str, request: Schema, answer: Schema, *refusals: int) -> dict
         "requestBody": {"required": True, "content": {"application/json": {"schema": request}}},
         "responses": {
             "200": {"description": "Durable.", "content": {"application/json": {"schema": answer}}},
-            **_errors(400, 401, 403, 404, 413, 422, 429, 503, *refusals),
+            **_errors(400, 401, 403, 404, 408, 413, 415, 421, 422, 429, 503, *refusals),
         },
     }
 
@@ -164,7 +170,7 @@ def _get(summary: str) -> dict[str, object]:
         "summary": summary,
         "responses": {
             "200": {"description": "JSON.", "content": {"application/json": {"schema": {"type": "object"}}}},
-            **_errors(401, 403, 404, 429, 503),
+            **_errors(401, 403, 404, 421, 429, 503),
         },
     }
 
@@ -182,7 +188,7 @@ def _log() -> dict[str, object]:
                     "application/vnd.apache.parquet": {"schema": {"type": "string", "format": "binary"}},
                 },
             },
-            **_errors(401, 403, 404, 422, 429, 503),
+            **_errors(401, 403, 404, 421, 422, 429, 503),
         },
     }
 

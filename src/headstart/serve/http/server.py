@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import socket
 import sys
@@ -11,9 +12,12 @@ from collections.abc import Callable
 import orjson
 import uvicorn
 
+from headstart.addresses import mask_secrets
 from headstart.serve.config import ServiceConfig
 from headstart.serve.engine.engine import Engine
+from headstart.serve.http.access import Door, read_keys
 from headstart.serve.http.app import App
+from headstart.serve.http.limits import LimitedProtocol
 from headstart.serve.options import ServerOptions
 
 _GRACE_SECONDS = 10
@@ -24,17 +28,17 @@ class JsonLines(logging.Formatter):
     """One JSON object a line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """time, level, source, message; path and traceback where there are."""
+        """time, level, source, message; a traceback or an answer's figures where there are. Passwords are masked."""
         told: dict[str, object] = {
             "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created)),
             "level": record.levelname.lower(),
             "source": record.name,
-            "message": record.getMessage(),
+            "message": mask_secrets(record.getMessage()),
         }
-        if "path" in record.__dict__:
-            told["path"] = record.__dict__["path"]
+        if "answer" in record.__dict__:
+            told.update(record.__dict__["answer"])
         if record.exc_info:
-            told["traceback"] = self.formatException(record.exc_info)
+            told["traceback"] = mask_secrets(self.formatException(record.exc_info))
         return orjson.dumps(told).decode()
 
 
@@ -49,6 +53,8 @@ def run_service(
 
     `on_ready` is told the port once it listens; port 0 takes a free one.
     """
+    options = options or ServerOptions.read(config.server)
+    Door(read_keys(config.keys), options)  # what is wrong with them is said before the store is opened
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     sys.setswitchinterval(_SWITCH_SECONDS)
@@ -63,6 +69,10 @@ def make_server(app: App, on_ready: Callable[[int], None] = lambda port: None) -
             app,
             host=app.options.host,
             port=app.options.port,
+            http=LimitedProtocol,
+            ws="none",
+            proxy_headers=False,  # uvicorn would believe X-Forwarded-For of anybody on this machine
+            timeout_keep_alive=round(LimitedProtocol.idle_seconds),
             log_config=None,
             access_log=False,
             timeout_graceful_shutdown=_GRACE_SECONDS,
@@ -74,7 +84,7 @@ def make_server(app: App, on_ready: Callable[[int], None] = lambda port: None) -
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's, which tells when it listens."""
+    """uvicorn's, which tells when it listens and ends connections whose time is over."""
 
     def __init__(self, config: uvicorn.Config, on_ready: Callable[[int], None]) -> None:
         super().__init__(config)
@@ -85,3 +95,12 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             self._on_ready(self.servers[0].sockets[0].getsockname()[1])
+
+    async def on_tick(self, counter: int) -> bool:
+        """Ten times a second; every tenth time the connections are looked at."""
+        if counter % 10 == 0:
+            now = asyncio.get_running_loop().time()
+            for connection in list(self.server_state.connections):
+                if isinstance(connection, LimitedProtocol):
+                    connection.end_if_due(now)
+        return await super().on_tick(counter)

@@ -9,7 +9,6 @@ from importlib.resources import files
 from typing import IO, TYPE_CHECKING, TypeAlias
 
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
@@ -17,10 +16,12 @@ from starlette.routing import Route
 
 from headstart.errors import HeadstartError
 from headstart.serve.config import ExperimentConfig
+from headstart.serve.engine.engine import Health
 from headstart.serve.engine.export import DecisionRow
 from headstart.serve.errors import UnknownExperiment
+from headstart.serve.http.deadlines import in_thread, in_time
 from headstart.serve.http.openapi import decide_schema, write_document
-from headstart.serve.http.wire import RequestError, as_error, as_json, as_refusal
+from headstart.serve.http.wire import RequestError, as_error, as_json
 from headstart.serve.telling.formats import as_dsjson, as_jsonl, write_parquet
 from headstart.serve.telling.pages import render_experiment, render_index
 
@@ -32,9 +33,20 @@ _HTTP_CODES = {
     404: ("not_found", "no such path: /openapi.json lists them"),
     405: ("wrong_method", "another method"),
 }
+_ADVICE = {
+    401: {"WWW-Authenticate": 'Basic realm="headstart"'},
+    429: {"Retry-After": "1"},
+    503: {"Retry-After": "1"},
+}
 _FORMATS = ("jsonl", "dsjson", "parquet")
 _POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; frame-ancestors 'none'"
-_SAFE = {"Content-Security-Policy": _POLICY, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
+_AS_SAID = {"X-Content-Type-Options": "nosniff"}  # a browser takes data for data, whoever has it loaded
+_SAFE = {
+    **_AS_SAID,
+    "Content-Security-Policy": _POLICY,
+    "Referrer-Policy": "no-referrer",
+    "X-Frame-Options": "DENY",
+}
 _STATIC = {"page.css": "text/css", "page.js": "text/javascript", "plotly.min.js": "text/javascript"}
 
 
@@ -43,39 +55,41 @@ def make_routes(app: App) -> Starlette:
     looks = Looks(app)
     guarded = {
         "/v1/experiments": looks.experiments,
+        "/v1/status": looks.status,
         "/v1/{experiment}/state": looks.state,
         "/v1/{experiment}/report": looks.report,
-        "/v1/{experiment}/log": looks.log,
         "/metrics": looks.metrics,
+        "/openapi.json": looks.openapi,
         "/": looks.index,
         "/experiments/{experiment}": looks.experiment,
     }
-    opened = {
-        "/health": looks.health,
-        "/ready": looks.ready,
-        "/openapi.json": looks.openapi,
-        "/static/{name}": looks.static,
-    }
+    opened = {"/health": looks.health, "/ready": looks.ready, "/static/{name}": looks.static}
     routes = [Route(path, _guard(app, look)) for path, look in guarded.items()]
+    routes += [Route("/v1/{experiment}/log", _guard(app, looks.log, has_deadline=False))]
     routes += [Route(path, look) for path, look in opened.items()]
     # Paths that only take POST: the right method never comes here, the wrong one is told so.
-    routes += [Route(f"/v1/{{experiment}}/{verb}", _not_here, methods=["POST"]) for verb in app._posts]
+    routes += [Route(f"/v1/{{experiment}}/{verb}", _not_here, methods=["POST"]) for verb in app.posts]
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         yield
-        await run_in_threadpool(app.engine.close)
+        await in_thread(app.engine.close)
+
+    async def refuse(request: Request, error: Exception) -> Response:
+        return _refuse(app, request, error)
 
     made = Starlette(routes=routes, lifespan=lifespan)
     for kind in (HTTPException, RequestError, HeadstartError, Exception):
-        made.add_exception_handler(kind, _on_error)
+        made.add_exception_handler(kind, refuse)
     return made
 
 
-def _guard(app: App, look: Look) -> Look:
+def _guard(app: App, look: Look, *, has_deadline: bool = True) -> Look:
+    """For callers who may read. An export has no deadline: it goes on for as long as its caller reads."""
+
     async def guarded(request: Request) -> Response:
-        app.check(request.scope, "read")
-        return await look(request)
+        app.admit(request.scope, "read")
+        return await (in_time(look(request), app.options.deadline) if has_deadline else look(request))
 
     return guarded
 
@@ -102,14 +116,23 @@ class Looks:
         return _json({"status": "alive"})
 
     async def ready(self, _: Request) -> Response:
-        """It can decide, durably."""
-        health = await run_in_threadpool(self._engine.health)
-        is_ready = health["is_writable"] and not health["broken"]
-        return _json({"is_ready": is_ready, **health}, 200 if is_ready else 503)
+        """It can decide, durably; if not, what is in the way, in a word: anybody may ask."""
+        try:
+            why = _find_obstacle(await in_time(in_thread(self._engine.health), self._app.options.deadline))
+        except RequestError:
+            why = "store"
+        return _json(
+            {"is_ready": True} if why is None else {"is_ready": False, "why": why}, 200 if why is None else 503
+        )
+
+    async def status(self, _: Request) -> Response:
+        """All that is known of its health, for those who run it."""
+        health = await in_thread(self._engine.health)
+        return _json({"is_ready": _find_obstacle(health) is None, **health})
 
     async def metrics(self, _: Request) -> Response:
         """For Prometheus."""
-        text = await run_in_threadpool(self._app.metrics.as_text)
+        text = await in_thread(self._app.metrics.as_text)
         return Response(text, media_type="text/plain; version=0.0.4")
 
     async def openapi(self, _: Request) -> Response:
@@ -123,11 +146,11 @@ class Looks:
 
     async def state(self, request: Request) -> Response:
         """What the policy believes."""
-        return _json(await run_in_threadpool(self._engine.state, self._find(request)))
+        return _json(await in_thread(self._engine.state, self._find(request)))
 
     async def report(self, request: Request) -> Response:
         """What the page shows."""
-        return _json(await run_in_threadpool(self._app.overviews[self._find(request)].as_dict))
+        return _json(await in_thread(self._app.overviews[self._find(request)].as_dict))
 
     async def log(self, request: Request) -> Response:
         """Decisions and outcomes as the next log."""
@@ -137,25 +160,25 @@ class Looks:
         config = self._engine.config.experiments[name]
         labels, rows = [str(label) for label in config.actions], self._engine.export(name)
         if format == "parquet":
-            file = await run_in_threadpool(_spool, rows, config)
+            file = await in_thread(_spool, rows, config)
             return StreamingResponse(
                 _pieces(file),
                 media_type="application/vnd.apache.parquet",
-                headers={"Content-Disposition": f'attachment; filename="{name}.parquet"'},
+                headers={**_AS_SAID, "Content-Disposition": f'attachment; filename="{name}.parquet"'},
             )
         lines: Iterator[bytes] = (as_jsonl if format == "jsonl" else as_dsjson)(rows, labels)
-        return StreamingResponse(_joined(lines), media_type="application/jsonl")
+        return StreamingResponse(_joined(lines), headers=_AS_SAID, media_type="application/jsonl")
 
     async def index(self, _: Request) -> Response:
         """The list of experiments."""
-        reports = await run_in_threadpool(
+        reports = await in_thread(
             lambda: [overview.as_dict(with_audit=False) for overview in self._app.overviews.values()]
         )
         return HTMLResponse(render_index(reports), headers=_SAFE)
 
     async def experiment(self, request: Request) -> Response:
         """One experiment's page."""
-        report = await run_in_threadpool(self._app.overviews[self._find(request)].as_dict)
+        report = await in_thread(self._app.overviews[self._find(request)].as_dict)
         return HTMLResponse(render_experiment(report), headers=_SAFE)
 
     async def static(self, request: Request) -> Response:
@@ -165,8 +188,14 @@ class Looks:
             raise HTTPException(404)
         is_ours = not name.startswith("plotly")
         place = files("headstart.serve.telling.pages") / "static" if is_ours else files("plotly") / "package_data"
-        body = await run_in_threadpool((place / name).read_bytes)
-        return Response(body, media_type=_STATIC[name], headers={"Cache-Control": "max-age=3600"})
+        body = await in_thread((place / name).read_bytes)
+        return Response(body, media_type=_STATIC[name], headers={**_AS_SAID, "Cache-Control": "max-age=3600"})
+
+
+def _find_obstacle(health: Health) -> str | None:
+    if not health["is_writable"]:
+        return "store"
+    return "experiment" if health["broken"] else None
 
 
 def _spool(rows: Iterable[DecisionRow], config: ExperimentConfig) -> IO[bytes]:
@@ -195,27 +224,18 @@ def _joined(lines: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _json(value: object, status: int = 200) -> Response:
-    return Response(as_json(value), status, media_type="application/json")
+    return Response(as_json(value), status, _AS_SAID, media_type="application/json")
 
 
-def _refuse(error: RequestError) -> Response:
-    headers = {"WWW-Authenticate": 'Basic realm="headstart"'} if error.status == 401 else {}
-    return Response(as_json(as_error(error)), error.status, headers, media_type="application/json")
-
-
-async def _on_error(_: Request, error: Exception) -> Response:
+def _refuse(app: App, request: Request, error: Exception) -> Response:
     """Every error has the one shape."""
+    headers: dict[str, str] = {}
     if isinstance(error, HTTPException):
-        codes = {
-            404: ("not_found", "no such path: /openapi.json lists them"),
-            405: ("wrong_method", "another method"),
-        }
-        code, message = codes.get(error.status_code, ("refused", str(error.detail)))
-        answer = _refuse(RequestError(error.status_code, code, message))
-        answer.headers.update(error.headers or {})
-        return answer
-    if isinstance(error, RequestError):
-        return _refuse(error)
-    if isinstance(error, HeadstartError):
-        return _refuse(as_refusal(error))
-    return _refuse(RequestError(500, "internal", "the service failed: see its log"))
+        headers.update(error.headers or {})
+        code, message = _HTTP_CODES.get(error.status_code, ("refused", str(error.detail)))
+        error = RequestError(error.status_code, code, message)
+    caller = request.scope.get("caller")
+    refusal = app.refusals.of(error, may_look=caller is not None and caller.may_look)
+    answer = _json(as_error(refusal), refusal.status)
+    answer.headers.update(headers | _ADVICE.get(refusal.status, {}))
+    return answer

@@ -10,9 +10,7 @@ from typing import NamedTuple, TypedDict
 
 import orjson
 
-from headstart.errors import HeadstartError
 from headstart.serve.engine.asks import MAX_EVENT_ID, User
-from headstart.serve.errors import ConflictError, StoreCorrupt, StoreUnavailable, UnknownExperiment
 
 MAX_BATCH = 1000
 _KINDS = {dict: "an object", list: "a list", str: "text", bool: "true or false", int: "a number", float: "a number"}
@@ -37,22 +35,6 @@ class ErrorAnswer(TypedDict):
     """The body of every error."""
 
     error: dict[str, str]
-
-
-def as_refusal(error: HeadstartError) -> RequestError:
-    """How a request that the engine refused is answered."""
-    for kind, status, code in _REFUSALS:
-        if isinstance(error, kind):
-            return RequestError(status, code, str(error))
-    return RequestError(422, "invalid", str(error))
-
-
-_REFUSALS: tuple[tuple[type[HeadstartError], int, str], ...] = (
-    (UnknownExperiment, 404, "unknown_experiment"),
-    (ConflictError, 409, "conflict"),
-    (StoreUnavailable, 503, "store_unavailable"),
-    (StoreCorrupt, 500, "store_corrupt"),
-)
 
 
 def as_json(value: object) -> bytes:
@@ -109,6 +91,15 @@ def read_many(value: dict[str, object], name: str) -> list[object]:
     if not isinstance(items, list) or not 1 <= len(items) <= MAX_BATCH:
         raise _invalid(f"{name} must be a list of 1 to {MAX_BATCH}")
     return items
+
+
+def read_reason(value: dict[str, object]) -> str:
+    """Why people decide something about an experiment: {reason?}."""
+    _check_fields(value, ("reason",), "")
+    reason = value.get("reason", "")
+    if not isinstance(reason, str) or len(reason) > 1000:
+        raise _invalid("reason must be text of at most 1000 characters")
+    return reason
 
 
 def _check_fields(value: object, known: tuple[str, ...], place: str) -> dict[str, object]:

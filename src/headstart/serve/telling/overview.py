@@ -13,6 +13,7 @@ from headstart.serve.engine.engine import Engine
 from headstart.serve.engine.sources import read_source
 from headstart.serve.engine.state import State
 from headstart.serve.store import events as kinds
+from headstart.serve.store.events import Event
 from headstart.serve.telling.report import NOTHING, Report, Shown, Worth, as_text, finite_or_none
 
 _ALARM_LEVEL = 1e-4  # chance of a false alarm each time somebody looks
@@ -117,7 +118,7 @@ class Overview:
                 "conflicting": state["conflicting"],
             },
             "conflicts": conflicts,
-            "alarms": _alarms(state, p),
+            "alarms": _alarms(state, p) + self._frozen(state),
             "log": log,
         }
 
@@ -125,7 +126,15 @@ class Overview:
         withdrawn = self._engine.last_event(self._experiment, kinds.LOG_WITHDRAWN)
         if withdrawn is None:
             return []
-        return [f"The log was withdrawn: {withdrawn.body.get('reason') or 'no reason was given'}"]
+        return [f"The log was withdrawn{_who(withdrawn)}: {withdrawn.body.get('reason') or 'no reason was given'}"]
+
+    def _frozen(self, state: State) -> list[dict[str, str]]:
+        frozen = self._engine.last_event(self._experiment, kinds.FROZEN) if state["is_frozen"] else None
+        if frozen is None:
+            return []
+        why = frozen.body.get("reason") or "no reason was given"
+        told = f"Learning was frozen{_who(frozen)} ({why}): outcomes are kept and learnt when it is unfrozen."
+        return [{"message": told}]
 
     def _log(self, state: State, *, with_audit: bool) -> LogTold | None:
         log = state["log"]
@@ -186,6 +195,10 @@ def _alarms(state: State, p: float) -> list[dict[str, str]]:
         alarms.append({"message": f"{state['decisions']:,} decisions and not one outcome."})
     if state["set_aside"]:
         alarms.append({"message": f"{state['set_aside']:,} outcomes could not be learnt by the present policy."})
-    if state["is_frozen"]:
-        alarms.append({"message": "Learning is frozen: outcomes are kept and learnt when it is unfrozen."})
     return alarms
+
+
+def _who(event: Event) -> str:
+    """Who decided it and from where, if that was recorded."""
+    by, address = event.body.get("by"), event.body.get("address")
+    return f" by {by}" + (f" ({address})" if address else "") if by else ""

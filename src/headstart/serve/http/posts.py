@@ -1,0 +1,100 @@
+"""What callers may ask for: decisions, outcomes, and what people decide about an experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple, ParamSpec, TypeAlias
+
+from headstart.errors import HeadstartError
+from headstart.serve.engine.answers import as_decision_answer, as_receipt_answer
+from headstart.serve.engine.engine import Engine
+from headstart.serve.http.access import Caller
+from headstart.serve.http.deadlines import in_thread
+from headstart.serve.http.refusals import Refusals
+from headstart.serve.http.wire import (
+    ErrorAnswer,
+    RequestError,
+    as_error,
+    read_decide,
+    read_many,
+    read_outcome,
+    read_reason,
+)
+
+P = ParamSpec("P")
+Fields: TypeAlias = dict[str, object]  # of a body
+Handler: TypeAlias = Callable[[Caller, str, Fields], Awaitable[object]]  # (caller, experiment, body) -> the answer
+Charge: TypeAlias = Callable[[Caller, int], None]  # for the rest of a batch
+
+
+class Post(NamedTuple):
+    """A path that takes POST: the scope that it needs, and what answers it."""
+
+    scope: str
+    handle: Handler
+
+
+class Posts:
+    """One method a path; `verbs` says which."""
+
+    def __init__(self, engine: Engine, refusals: Refusals, charge: Charge) -> None:
+        self._engine, self._refusals, self._charge = engine, refusals, charge
+        self.verbs = {
+            "decide": Post("decide", self._decide),
+            "decide/batch": Post("decide", self._decide_many),
+            "outcome": Post("outcome", self._outcome),
+            "outcome/batch": Post("outcome", self._outcome_many),
+            "freeze": Post("admin", self._freeze),
+            "unfreeze": Post("admin", self._unfreeze),
+            "roll-back": Post("admin", self._roll_back),
+            "withdraw-log": Post("admin", self._withdraw_log),
+        }
+
+    async def _decide(self, caller: Caller, experiment: str, body: Fields) -> object:
+        return as_decision_answer(await self._engine.decide_async(experiment, **read_decide(body)))
+
+    async def _decide_many(self, caller: Caller, experiment: str, body: Fields) -> object:
+        asks = [read_decide(item, f"decisions[{i}].") for i, item in enumerate(read_many(body, "decisions"))]
+        self._charge(caller, len(asks) - 1)
+        answers = await self._engine.decide_many_async(experiment, asks)
+        told = [self._refused(caller, a) if isinstance(a, HeadstartError) else as_decision_answer(a) for a in answers]
+        return {"decisions": told}
+
+    async def _outcome(self, caller: Caller, experiment: str, body: Fields) -> object:
+        return as_receipt_answer(await self._engine.outcome_async(experiment, *read_outcome(body)))
+
+    async def _outcome_many(self, caller: Caller, experiment: str, body: Fields) -> object:
+        asks = [read_outcome(item, f"outcomes[{i}].") for i, item in enumerate(read_many(body, "outcomes"))]
+        self._charge(caller, len(asks) - 1)
+        answers = await self._engine.outcome_many_async(experiment, asks)
+        told = [self._refused(caller, a) if isinstance(a, HeadstartError) else as_receipt_answer(a) for a in answers]
+        return {"outcomes": told}
+
+    async def _freeze(self, caller: Caller, experiment: str, body: Fields) -> object:
+        return await _steer(
+            self._engine.freeze, experiment, read_reason(body), by=caller.name, address=caller.address
+        )
+
+    async def _unfreeze(self, caller: Caller, experiment: str, body: Fields) -> object:
+        reason = read_reason(body)
+        return await _steer(self._engine.unfreeze, experiment, reason, by=caller.name, address=caller.address)
+
+    async def _withdraw_log(self, caller: Caller, experiment: str, body: Fields) -> object:
+        reason = read_reason(body)
+        return await _steer(self._engine.withdraw_log, experiment, reason, by=caller.name, address=caller.address)
+
+    async def _roll_back(self, caller: Caller, experiment: str, body: Fields) -> object:
+        version = body.pop("version", None)
+        if not isinstance(version, int) or isinstance(version, bool):
+            raise RequestError(422, "invalid", "version must be the whole number of a version to go back to")
+        reason = read_reason(body)
+        return await _steer(
+            self._engine.roll_back, experiment, version, reason, by=caller.name, address=caller.address
+        )
+
+    def _refused(self, caller: Caller, error: HeadstartError) -> ErrorAnswer:
+        return as_error(self._refusals.of(error, may_look=caller.may_look))
+
+
+async def _steer(verb: Callable[P, int], *given: P.args, **options: P.kwargs) -> object:
+    return {"sequence": await in_thread(verb, *given, **options)}

@@ -15,7 +15,7 @@ from headstart.logs.encoding import Encoding
 from headstart.logs.log import Log
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-_TOP = ("store", "experiments", "server", "keys")
+_TOP = ("store", "anchor", "after_loss", "experiments", "server", "keys")
 _PER_EXPERIMENT = (
     "actions", "contexts", "oracle", "evaluator", "log", "guard", "schedule", "epsilon", "holdout",
     "outcome_window", "default_outcome", "seed",
@@ -98,10 +98,17 @@ class ExperimentConfig:
 
 @dataclass(frozen=True)
 class ServiceConfig:
-    """Experiments by name, where events are kept, and the tables that the server itself reads."""
+    """Experiments by name, where events are kept, and the tables that the server itself reads.
+
+    `anchor` is a file outside the store that remembers how far it had come; beside a SQLite file by default.
+    `after_loss` says what to do when the store lacks events that it once had: "refuse" until somebody accepts it, or
+    "go on".
+    """
 
     experiments: Mapping[str, ExperimentConfig]
     store: str = "headstart.sqlite"
+    anchor: str | None = None
+    after_loss: str = "refuse"
     server: Table = field(default_factory=dict)
     keys: Table = field(default_factory=dict)
 
@@ -168,13 +175,26 @@ def _read_service(tables: Table, folder: Path) -> ServiceConfig:
         raise OptionError(f"store must be a path or postgresql://..., got {store!r}")
     if "://" not in store:
         store = str(folder / store)
+    after_loss = tables.get("after_loss", "refuse")
+    if after_loss not in ("refuse", "go on"):
+        raise OptionError(f"after_loss must be 'refuse' or 'go on', got {after_loss!r}")
     return ServiceConfig(
         {name: read_experiment(name, _check_table(f"experiments.{name}", table), folder)
          for name, table in experiments.items()},
         store,
+        _read_anchor(tables.get("anchor"), store, folder),
+        str(after_loss),
         _check_table("server", tables.get("server") or {}),
         _check_table("keys", tables.get("keys") or {}),
     )  # fmt: skip
+
+
+def _read_anchor(value: object, store: str, folder: Path) -> str | None:
+    if value is None:
+        return None if "://" in store else f"{store}.anchor"
+    if not isinstance(value, str) or not value:
+        raise OptionError(f"anchor must be the path of a file, got {value!r}")
+    return str(folder / value)
 
 
 def _check_table(at: str, value: object) -> Table:

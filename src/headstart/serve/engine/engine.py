@@ -11,10 +11,12 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Self, TypedDict, Unpack
 
 from headstart.errors import HeadstartError, OptionError
 from headstart.serve.config import ServiceConfig
+from headstart.serve.engine.anchor import Anchor
 from headstart.serve.engine.answers import Answer, Kind, asked, attempt, merge_answers, only_answer
 from headstart.serve.engine.asks import Ask, CloseAsk, DecideAsk, DecisionTerms, SteerAsk, User, as_decide, as_outcome
 from headstart.serve.engine.export import DecisionRow, export_rows
@@ -51,8 +53,12 @@ class Engine:
 
     def __init__(self, config: ServiceConfig, store: Store, clock: Callable[[], float]) -> None:
         self.config, self._store, self._clock = config, store, clock
-        sources = Sources()
-        self._ledgers = {name: Ledger(each, store, sources, clock) for name, each in config.experiments.items()}
+        sources, anchor = Sources(), Anchor(None if config.anchor is None else Path(config.anchor))
+        goes_on = config.after_loss == "go on"
+        self._ledgers = {
+            name: Ledger(each, store, sources, clock, anchor=anchor, goes_on=goes_on)
+            for name, each in config.experiments.items()
+        }
         self._open_ledgers()
         self._writers = {name: Writer(each.run_group, each.look_after) for name, each in self._ledgers.items()}
 
@@ -229,6 +235,7 @@ class Engine:
             writer.close()
         try:
             for ledger in self._ledgers.values():
+                ledger.note_head(now=True)
                 ledger.save_snapshot(every=1_000)
         except HeadstartError:
             pass  # a snapshot is only a cache

@@ -17,6 +17,8 @@ from collections.abc import Callable
 
 from headstart.errors import HeadstartError
 from headstart.serve.config import ExperimentConfig
+from headstart.serve.engine.acceptance import accept_history
+from headstart.serve.engine.anchor import Anchor
 from headstart.serve.engine.answers import Answer
 from headstart.serve.engine.asks import Ask, CloseAsk
 from headstart.serve.engine.decision import Decider
@@ -42,6 +44,7 @@ class Ledger:
     """One experiment over a store. `run_group` and `look_after` belong to one thread; others look under `lock`.
 
     `clock` gives seconds since 1970, for events; `ticks` seconds since anything, for what is done now and then.
+    `goes_on` accepts a loss of events without asking anybody.
     """
 
     def __init__(
@@ -50,7 +53,10 @@ class Ledger:
         store: Store,
         sources: Sources,
         clock: Callable[[], float],
+        *,
         ticks: Callable[[], float] = time.monotonic,
+        anchor: Anchor | None = None,
+        goes_on: bool = False,
     ) -> None:
         self.name, self.store = config.name, store
         self.on_commit: Callable[[float, int], None] | None = None  # told seconds and events of each commit
@@ -66,13 +72,25 @@ class Ledger:
         self.is_folder = False  # whether this process was the one to close windows when it last looked
         self._head: Head | None = None  # the last event folded
         self._config, self._sources, self._clock, self.ticks = config, sources, clock, ticks
+        self._anchor, self._goes_on = anchor or Anchor(None), goes_on
         self._saved = 0  # the sequence number of the last snapshot
         self._looked = self._mended = self._probed = -1e9
 
     def open(self) -> None:
         """Record what the configuration changed, and fold everything that the store holds."""
+        try:
+            self._anchor.check(self.name, self.reader)
+        except HistoryLost as loss:
+            self._accept(loss)
         declare(self.store, self._config, self._sources, self.now())
         self._load()
+
+    def _accept(self, loss: HistoryLost) -> None:
+        """Go on without the lost events, if that was chosen beforehand; raises the loss otherwise."""
+        if not self._goes_on:
+            raise loss
+        logger.error("%s; after_loss is 'go on', so it is accepted", loss)
+        accept_history(self.store, f"after_loss = 'go on': {loss}", by="headstart")
 
     def now(self) -> int:
         """Microseconds since 1970, by the clock; an event's time is this or the last event's, if that is later."""
@@ -106,6 +124,8 @@ class Ledger:
                 answers = turn.run(asks)
         except HeadstartError as error:
             self._fail(error)
+            if isinstance(error, HistoryLost):
+                self._accept(error)
             raise
         finally:
             self.busy_since = None
@@ -187,6 +207,10 @@ class Ledger:
                 if self.fold.learns_at_close and self._is_due():
                     self.run_group([CloseAsk(self.name)])
                 self.save_snapshot(SNAPSHOT_EVERY)
+        except HistoryLost as loss:
+            self._fail(loss)
+            if self._goes_on:
+                self._accept(loss)
         except HeadstartError as error:
             self._fail(error)
         finally:
@@ -196,6 +220,12 @@ class Ledger:
         with self.lock:  # what is committed has no gaps, so following needs no turn of writing
             self._meet(self.reader.head(self.name))
             self._catch_up(self.reader)
+        self.note_head()
+
+    def note_head(self, *, now: bool = False) -> None:
+        """Tell the anchor how far this experiment has come."""
+        if self._head is not None:
+            self._anchor.note(self.name, self._head, now=now)
 
     def _probe(self) -> None:
         """A write that means nothing: only one that succeeded says that the next one may."""

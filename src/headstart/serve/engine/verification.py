@@ -70,18 +70,22 @@ def _check_chain(reader: Reader, name: str, verification: Verification) -> None:
     while True:
         try:
             for event in reader.linked(name, after, hash):
-                verification.events += 1
-                if event.time < time:
-                    verification.add(
-                        f"event {event.sequence} of {name!r} has a time before that of the one before it"
-                    )
+                _check_time(event, time, verification)
                 after, hash, time = event.sequence, event.hash, event.time
             return
         except StoreCorrupt as fault:
             verification.add(str(fault))
             broken = next(reader.events(name, after, limit=1))
-            verification.events += 1
+            _check_time(broken, time, verification)
             after, hash, time = broken.sequence, broken.hash, broken.time
+
+
+def _check_time(event: Event, before: int, verification: Verification) -> None:
+    verification.events += 1
+    if event.time < before:
+        verification.add(
+            f"event {event.sequence} of {event.experiment!r} has a time before that of the one before it"
+        )
 
 
 class _Walk:

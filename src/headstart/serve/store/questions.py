@@ -54,5 +54,5 @@ DELETE FROM snapshots WHERE experiment = ? AND kind = ? AND sequence NOT IN
 READ_FIT = "SELECT body FROM fits WHERE hash = ?"
 SAVE_FIT = "INSERT INTO fits (hash, body) VALUES (?, ?) ON CONFLICT (hash) DO NOTHING"
 
-NEW_EPOCH = "UPDATE identity SET epoch = epoch + 1"
+NEW_EPOCH = "UPDATE identity SET epoch = ?"
 PROBE = "UPDATE probe SET n = n + 1"

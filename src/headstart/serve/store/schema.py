@@ -68,7 +68,7 @@ INSERT INTO heads SELECT DISTINCT ON (experiment) experiment, sequence, time, ha
 ORDER BY experiment, sequence DESC"""
 _LEASES = "CREATE TABLE leases (experiment TEXT PRIMARY KEY, holder TEXT NOT NULL, until TIMESTAMPTZ NOT NULL)"
 _OTHERS = (
-    "CREATE TABLE identity (id TEXT NOT NULL, epoch INTEGER NOT NULL)",
+    "CREATE TABLE identity (id TEXT NOT NULL, epoch BIGINT NOT NULL)",
     "CREATE TABLE fits (hash TEXT PRIMARY KEY, body TEXT NOT NULL)",
     "CREATE TABLE probe (n INTEGER NOT NULL)",
     "INSERT INTO probe VALUES (0)",

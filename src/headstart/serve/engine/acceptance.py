@@ -1,0 +1,34 @@
+"""Accepting a loss: going on with a store that lacks events it once had, on purpose and on the record."""
+
+from __future__ import annotations
+
+import time
+
+from headstart.serve.store import events as kinds
+from headstart.serve.store.events import Event
+from headstart.serve.store.questions import NEW_EPOCH, READ_NAMES
+from headstart.serve.store.store import Store, Transaction
+
+
+def accept_history(store: Store, reason: str, by: str = "") -> dict[str, int]:
+    """Begin a new epoch: every process folds anew what the store holds. Each experiment's last event before it.
+
+    An `accepted` event in each experiment says when, why and by whom.
+    """
+    accepted: dict[str, int] = {}
+    for (name,) in store.query(READ_NAMES):
+        with store.writing(name) as turn:
+            head = turn.head
+            body = {"reason": reason, "by": by, "epoch": head.epoch}
+            now = max(int(time.time() * 1e6), head.time)
+            turn.insert([Event(head.sequence + 1, name, kinds.ACCEPTED, None, now, None, body)])
+            accepted[name] = head.sequence
+    for name in list(accepted)[:1]:  # after the events: whoever sees the epoch sees them
+        with store.writing(name) as turn:
+            begin_epoch(turn)
+    return accepted
+
+
+def begin_epoch(turn: Transaction) -> None:
+    """An epoch's number is the time at which it began, so it exceeds every earlier one of every copy of the store."""
+    turn.execute(NEW_EPOCH, (max(turn.head.epoch + 1, int(time.time())),))

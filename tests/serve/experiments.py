@@ -23,7 +23,8 @@ class Clock:
 def make_config(address: str, **settings: Any) -> ServiceConfig:
     """One experiment `ads` with two actions and no context, unless told otherwise."""
     table = {"actions": ["video", "image"], "oracle": {"name": "UCB", "beta": 0.5}, "seed": 7, **settings}
-    return load_config({"store": address, "experiments": {"ads": table}})
+    top = {"store": address, **{key: table.pop(key) for key in ("anchor", "after_loss") if key in table}}
+    return load_config({**top, "experiments": {"ads": table}})
 
 
 def make_log(n: int = 200, seed: int = 3) -> Log:

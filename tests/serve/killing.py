@@ -76,7 +76,7 @@ def look(address: str, acknowledged: dict[tuple[str, str, str], Any], tally: Tal
     """Faults: of the store, of the state, and of what was acknowledged."""
     store = open_store(address)
     try:
-        verdict = verify_store(store)
+        verdict = verify_store(store.query)
     finally:
         store.close()
     faults, tally.events = list(verdict.faults), verdict.events

@@ -39,7 +39,7 @@ def run_replicas(address: str, n_replicas: int, n_users: int) -> dict[str, Any]:
         process.communicate()
     store = open_store(address)
     try:
-        verdict = verify_store(store)
+        verdict = verify_store(store.query)
     finally:
         store.close()
     return {"told": told, "folds": folds, "verdict": verdict}

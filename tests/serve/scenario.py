@@ -82,6 +82,6 @@ def check_nothing_lost(client: Client, open_plain: Callable[[], Engine], open_st
         assert state["learnt"] == sum(a["policy"]["counts"] for a in state["actions"]) == len(client.outcomes)
     store = open_store()
     try:
-        assert verify_store(store).faults == []
+        assert verify_store(store.query).faults == []
     finally:
         store.close()

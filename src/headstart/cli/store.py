@@ -1,7 +1,8 @@
-"""`headstart store`: verifying and exporting what the decision service has recorded."""
+"""`headstart store`: verifying, exporting, backing up and restoring what the decision service has recorded."""
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,43 +12,57 @@ from headstart.cli.terminal import app, out
 from headstart.errors import MissingExtraError, OptionError
 
 if TYPE_CHECKING:
-    from headstart.serve.store.store import Store
+    from headstart.serve.engine.anchor import Anchored
+    from headstart.serve.store.store import Query
 
-store = typer.Typer(help="What the decision service has recorded: verify it, export it.", no_args_is_help=True)
+store = typer.Typer(
+    help="What the decision service has recorded: verify it, export it, back it up.", no_args_is_help=True
+)
 app.add_typer(store, name="store")
 
 _FORMATS = ("jsonl", "dsjson", "parquet")
 Place = Annotated[str, typer.Argument(help="The service's TOML, a SQLite file, or postgresql://...", metavar="STORE")]
 
 
-def _open(place: str) -> Store:
+def _address(place: str) -> tuple[str, Path | None]:
+    """The address of a store, and where its anchor would be."""
     try:
         from headstart.serve.config import load_config
-        from headstart.serve.engine.opening import open_store
     except ModuleNotFoundError as error:
         raise MissingExtraError(error.name or "a part of the service", "serve") from None
+    if place.endswith(".toml"):
+        config = load_config(place)
+        return config.store, None if config.anchor is None else Path(config.anchor)
+    return place, None if "://" in place else Path(f"{place}.anchor")
 
-    address = load_config(place).store if place.endswith(".toml") else place
-    if "://" not in address and not Path(address).is_file():
-        raise OptionError(f"there is no store at {address}")
-    return open_store(address)
+
+def _reading(address: str) -> AbstractContextManager[Query]:
+    from headstart.serve.store.read_only import reading
+
+    return reading(address)
 
 
 @store.command()
-def verify(place: Place) -> None:
+def verify(
+    place: Place,
+    anchor: Annotated[
+        Path | None, typer.Option(help="The anchor to compare with; the configuration's or the file's by default.")
+    ] = None,
+) -> None:
     """Fold every event again from the first and compare: decisions, outcomes, snapshots, bit for bit.
 
-    Exit code 0 if the store is sound, 1 if not. It may run beside the service.
+    The store is only read. Its anchor, a small file outside it, says how far it had come: a store behind it has lost
+    events. Exit code 0 if the store is sound, 1 if not. It may run beside the service.
     """
-    opened = _open(place)
-    try:
+    address, beside = _address(place)
+    with _reading(address) as query:
         from headstart.serve.engine.verification import verify_store
 
-        verdict = verify_store(opened)
-    finally:
-        opened.close()
+        verdict = verify_store(query, anchored=_read_anchor(anchor, beside))
     for fault in verdict.faults:
         out.print(f"[red]fault[/red] {fault}", highlight=False)
+    for name, head in verdict.heads.items():
+        out.print(f"{name}: event {head.sequence:,}, hash {head.hash}", highlight=False)
     out.print(
         f"{verdict.events:,} events: {verdict.decisions:,} decisions, {verdict.decided_again:,} of them made again; "
         f"{verdict.outcomes:,} outcomes; {verdict.snapshots:,} snapshots compared; {verdict.n_faults:,} faults.",
@@ -55,6 +70,72 @@ def verify(place: Place) -> None:
     )
     if not verdict.is_sound:
         raise typer.Exit(1)
+
+
+def _read_anchor(given: Path | None, beside: Path | None) -> Anchored | None:
+    from headstart.serve.engine.anchor import read_anchor
+
+    if given is not None and not given.is_file():
+        raise OptionError(f"there is no anchor at {given}")
+    place = given or beside
+    return None if place is None else read_anchor(place)
+
+
+@store.command()
+def accept(
+    place: Place,
+    reason: Annotated[str, typer.Option(help="Why; it is kept in every experiment's events.")],
+) -> None:
+    """Go on with a store that lacks events it once had: every server folds it anew.
+
+    Use it when the service says that its store has gone back (an old copy, a standby that lagged, a lost write-ahead
+    log) and the missing events cannot be brought back.
+    """
+    import getpass
+
+    from headstart.serve.engine.acceptance import accept_history
+    from headstart.serve.engine.opening import open_store
+
+    address, _ = _address(place)
+    _check_there(address)
+    with closing(open_store(address)) as opened:
+        accepted = accept_history(opened, reason, by=getpass.getuser())
+    for name, sequence in accepted.items():
+        out.print(f"{name}: goes on from event {sequence:,}.", highlight=False)
+
+
+@store.command()
+def backup(
+    place: Place,
+    file: Annotated[Path, typer.Argument(help="A new SQLite file.", metavar="FILE")],
+) -> None:
+    """Copy a store into a new SQLite file while the service runs; the copy is checked before it has its name."""
+    from headstart.serve.store.backup import back_up
+
+    address, _ = _address(place)
+    n = back_up(address, file)
+    out.print(f"{n:,} events are in {file}, and each follows the one before it.", highlight=False)
+
+
+@store.command()
+def restore(
+    file: Annotated[Path, typer.Argument(help="A backup.", metavar="FILE")],
+    place: Annotated[str, typer.Argument(help="The service's TOML, a path, or postgresql://...", metavar="STORE")],
+) -> None:
+    """Make a store of a backup. It never writes over one: move the old store away first.
+
+    What was recorded after the backup is not in it, so a new epoch begins: servers fold anew instead of refusing.
+    """
+    from headstart.serve.store.backup import restore as restore_store
+
+    address, _ = _address(place)
+    n = restore_store(file, address)
+    out.print(f"{n:,} events were restored.", highlight=False)
+
+
+def _check_there(address: str) -> None:
+    if "://" not in address and not Path(address).is_file():
+        raise OptionError(f"there is no store at {address}")
 
 
 @store.command()
@@ -67,19 +148,17 @@ def export(
     """Write decisions joined to their outcomes: the next log, which [bold]headstart audit[/bold] reads."""
     if format not in _FORMATS:
         raise typer.BadParameter(f"--format must be one of {', '.join(_FORMATS)}, got {format}")
-    opened = _open(place)
-    try:
+    address, _ = _address(place)
+    with _reading(address) as query:
         from headstart.serve.engine.export import export_rows, read_fold
         from headstart.serve.store.reader import Reader
         from headstart.serve.telling.formats import as_dsjson, as_jsonl, write_parquet
 
-        fold = read_fold(opened, experiment)
-        rows = export_rows(Reader(opened.query), fold)
+        fold = read_fold(query, experiment)
+        rows = export_rows(Reader(query), fold)
         with file.open("wb") as stream:
             if format == "parquet":
                 write_parquet(rows, fold.config, stream)
             else:
                 labels = [str(label) for label in fold.config.actions]
                 stream.writelines((as_jsonl if format == "jsonl" else as_dsjson)(rows, labels))
-    finally:
-        opened.close()

@@ -180,7 +180,7 @@ class Machine(RuleBasedStateMachine):
             live = self.engine.fingerprint("ads")
             self.engine.close()
             store = open_store(self.address)
-            verdict = verify_store(store)
+            verdict = verify_store(store.query)
             store.close()
             shutil.rmtree(self.folder)
             assert verdict.faults == []

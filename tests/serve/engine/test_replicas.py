@@ -1,11 +1,11 @@
 """Two replicas on one PostgreSQL under load."""
 
 import threading
-import time
 
 from headstart.serve import Engine
 from tests.serve.experiments import Clock, make_config
 from tests.serve.replicas import run_replicas
+from tests.serve.waiting import wait
 
 
 def test_two_replicas_apply_everything_once_and_fold_the_same(postgres):
@@ -51,10 +51,10 @@ def test_a_replica_follows_the_others_and_takes_over_from_the_folder(postgres):
         with Engine.open(config, clock=clock) as folder:
             event_id = other.decide("ads").event_id
             assert folder.outcome("ads", event_id, 1.0).status == "waiting"
-            _wait(lambda: other.state("ads")["outcomes"] == 1)
-            _wait(lambda: sorted(engine.health()["is_folder"] for engine in (folder, other)) == [False, True])
+            wait(lambda: other.state("ads")["outcomes"] == 1)
+            wait(lambda: sorted(engine.health()["is_folder"] for engine in (folder, other)) == [False, True])
         clock.seconds += 61
-        _wait(lambda: other.state("ads")["learnt"] == 1)
+        wait(lambda: other.state("ads")["learnt"] == 1)
         assert other.health()["is_folder"]
 
 
@@ -65,7 +65,7 @@ def test_a_new_configuration_reaches_the_other_replica(postgres):
         with Engine.open(make_config(address, epsilon=1.0), clock=clock) as new:
             assert new.decide("ads").probabilities == (0.5, 0.5)
             assert old.decide("ads").probabilities == (0.5, 0.5)
-            _wait(lambda: old.fingerprint("ads") == new.fingerprint("ads"))
+            wait(lambda: old.fingerprint("ads") == new.fingerprint("ads"))
 
 
 def test_a_restarted_server_is_found_again(postgres):
@@ -78,11 +78,3 @@ def test_a_restarted_server_is_found_again(postgres):
         assert engine.decide("ads", event_id="u1") == first
         assert engine.outcome("ads", "u1", 1.0).status == "applied"
         assert engine.health()["lag"] == 0
-
-
-def _wait(condition) -> None:
-    for _ in range(500):
-        if condition():
-            return
-        time.sleep(0.02)
-    raise AssertionError("it did not happen within 10 s")

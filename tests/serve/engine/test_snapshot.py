@@ -135,7 +135,7 @@ def test_columns_keep_their_order_through_a_snapshot(address: str):
         assert engine.fingerprint("ads") == whole != before
         assert _live(engine, 100, 40) > 0.9
     store = open_store(address)
-    verdict = verify_store(store)
+    verdict = verify_store(store.query)
     store.close()
     assert verdict.is_sound, verdict.faults
     assert verdict.snapshots > 0
@@ -221,7 +221,7 @@ def test_a_snapshot_of_another_headstart_is_no_fault_and_a_wrong_one_is(tmp_path
     ):
         run_sql(address, f"UPDATE snapshots SET body = '{body}'")
         store = open_store(address)
-        assert verify_store(store).is_sound == is_sound
+        assert verify_store(store.query).is_sound == is_sound
         store.close()
 
 

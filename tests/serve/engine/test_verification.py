@@ -63,7 +63,7 @@ def test_a_sound_store_passes_and_every_decision_is_made_again(address, name, mo
     sources = Sources()
     sources.read(config.experiments["ads"])
     store = open_store(address)
-    verdict = verify_store(store, sources)
+    verdict = verify_store(store.query, sources)
     store.close()
     assert verdict.faults == []
     assert verdict.decisions == verdict.decided_again == 61
@@ -135,7 +135,7 @@ def test_a_withdrawn_file_leaves_the_rest_verifiable(tmp_path):
         engine.withdraw_log("ads")
         fill(engine, clock, 8)
     store = open_store(path)
-    verdict = verify_store(store)  # without the log
+    verdict = verify_store(store.query)  # without the log
     store.close()
     assert verdict.faults == []
     assert (verdict.decisions, verdict.decided_again) == (8, 3)

@@ -65,7 +65,7 @@ def test_a_store_of_an_earlier_version_is_brought_up_to_date_and_folds_the_same(
         assert engine.decide("ads").version == engine.state("ads")["version"] == 42
     store = open_store(another)
     assert store.query("SELECT max(version) FROM schema_version")[0][0] == schema.CURRENT
-    assert verify_store(store).events == 22
+    assert verify_store(store.query).events == 22
     store.close()
 
 

@@ -48,7 +48,7 @@ def test_a_kept_store_folds_to_what_it_was(store: str):
 
 def test_a_kept_store_verifies(store: str):
     opened = open_store("events.sqlite")
-    verdict = verify_store(opened)
+    verdict = verify_store(opened.query)
     opened.close()
     told = json.loads((FOLDER / f"{store}.json").read_text(encoding="utf-8"))["experiments"].values()
     assert verdict.faults == []

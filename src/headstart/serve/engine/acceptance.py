@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 
 from headstart.serve.store import events as kinds
+from headstart.serve.store.epochs import begin_epoch
 from headstart.serve.store.events import Event
-from headstart.serve.store.questions import NEW_EPOCH, READ_NAMES
-from headstart.serve.store.store import Store, Transaction
+from headstart.serve.store.questions import READ_NAMES
+from headstart.serve.store.store import Store
 
 
 def accept_history(store: Store, reason: str, by: str = "") -> dict[str, int]:
@@ -27,8 +28,3 @@ def accept_history(store: Store, reason: str, by: str = "") -> dict[str, int]:
         with store.writing(name) as turn:
             begin_epoch(turn)
     return accepted
-
-
-def begin_epoch(turn: Transaction) -> None:
-    """An epoch's number is the time at which it began, so it exceeds every earlier one of every copy of the store."""
-    turn.execute(NEW_EPOCH, (max(turn.head.epoch + 1, int(time.time())),))

@@ -1,8 +1,9 @@
 """The anchor: a small file outside the store that remembers how far each experiment had come, and by which hash.
 
-A store that lost its tail (its write-ahead log was deleted, an old copy was put back, the file is a new one) is sound in
-itself: what is missing can only be seen from outside. The anchor is written about once a second, after what it speaks
-of is durable, and once more at the end. It may lag behind the store; a store behind its anchor has lost events.
+A store that lost its tail (its write-ahead log was deleted, an old copy was put back, the file is a new one) is sound
+in itself: what is missing can only be seen from outside. The anchor is written about once a second, after what it
+speaks of is durable, and once more at the end. It may lag behind the store; a store behind it has
+lost events.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,20 +46,20 @@ def read_anchor(path: Path) -> Anchored | None:
         raise OptionError(f"the anchor {path} cannot be read ({error}): delete it to go on without it") from None
 
 
-def find_losses(anchored: Anchored, reader: Reader, names: Iterator[str]) -> Iterator[HistoryLost]:
+def find_losses(anchored: Anchored, reader: Reader, names: Iterable[str]) -> Iterator[HistoryLost]:
     """Experiments of which the store lacks events that the anchor knows."""
     for name in names:
-        head = reader.head(name)
+        head, (sequence, _) = reader.head(name), anchored.heads[name]
         if head.store != anchored.store:
             yield HistoryLost(
                 f"{name!r}: this is another store than the one that the anchor knows, which had come to event "
-                f"{anchored.heads[name][0]}. Bring that one back, or delete the anchor to go on with this one"
+                f"{sequence}. Bring that one back, or delete the anchor to go on with this one"
             )
         elif anchored.epoch > head.epoch or (anchored.epoch == head.epoch and not _has(reader, name, anchored)):
             yield HistoryLost(
-                f"{name!r}: the store had come to event {anchored.heads[name][0]} with hash {anchored.heads[name][1]}, "
-                f"and now it is at event {head.sequence} without it: events that were acknowledged are lost. Bring them "
-                "back, or go on without them by `headstart store accept`"
+                f"{name!r}: the store had come to event {sequence}, and now it is at event {head.sequence} and its "
+                "history is another: events that were acknowledged are lost. Bring them back, or go on without them "
+                "by `headstart store accept`"
             )
 
 
@@ -81,7 +82,7 @@ class Anchor:
         """Raise HistoryLost if the store lacks what the anchor knows of an experiment."""
         known = self._known
         if known is not None and name in known.heads:
-            for loss in find_losses(known, reader, iter([name])):
+            for loss in find_losses(known, reader, [name]):
                 raise loss
 
     def note(self, name: str, head: Head, *, now: bool = False) -> None:

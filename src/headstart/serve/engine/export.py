@@ -13,7 +13,7 @@ from headstart.serve.errors import UnknownExperiment
 from headstart.serve.store.events import Context, decision_body, read_body
 from headstart.serve.store.questions import READ_NAMES
 from headstart.serve.store.reader import Reader
-from headstart.serve.store.store import Store
+from headstart.serve.store.store import Query
 
 
 class DecisionRow(TypedDict):
@@ -64,12 +64,12 @@ def export_rows(reader: Reader, fold: Fold, after: int = 0) -> Iterator[Decision
         }
 
 
-def read_fold(store: Store, experiment: str) -> Fold:
+def read_fold(query: Query, experiment: str) -> Fold:
     """An experiment's counts and configuration as of now, without building its policy: no log is needed."""
-    names = [name for (name,) in store.query(READ_NAMES)]
+    names = [name for (name,) in query(READ_NAMES)]
     if experiment not in names:
         raise UnknownExperiment(f"no experiment {experiment!r}; known: {', '.join(names) or 'none'}")
-    reader = Reader(store.query)
+    reader = Reader(query)
     fold = Fold(experiment, reader, _no_source)
     fold.quiet_until = 2**62
     for event in reader.events(experiment):

@@ -13,6 +13,7 @@ from headstart.serve.engine.fold import Fold
 from headstart.serve.engine.policies import build_policy
 from headstart.serve.engine.sources import Source, Sources
 from headstart.serve.store import events as kinds
+from headstart.serve.store.addresses import is_postgres
 from headstart.serve.store.events import Event
 from headstart.serve.store.reader import FOLD, Reader
 from headstart.serve.store.store import Store
@@ -24,7 +25,7 @@ _FIXED = ("outcome_window", "default_outcome")  # rows already learnt would have
 
 def open_store(address: str) -> Store:
     """A path is SQLite's, postgresql://... is PostgreSQL's."""
-    if address.startswith(("postgresql://", "postgres://")):
+    if is_postgres(address):
         from headstart.serve.store.postgres import PostgresStore
 
         return PostgresStore(address)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from headstart.errors import HeadstartError
+from headstart.serve.engine.anchor import Anchored, find_losses
 from headstart.serve.engine.decision import Decider
 from headstart.serve.engine.draw import draw_action, draw_by_id
 from headstart.serve.engine.fold import Fold
@@ -25,7 +26,7 @@ from headstart.serve.store.chain import GENESIS
 from headstart.serve.store.events import Event
 from headstart.serve.store.questions import READ_NAMES, READ_SNAPSHOTS
 from headstart.serve.store.reader import FOLD, Reader
-from headstart.serve.store.store import Store
+from headstart.serve.store.store import Head, Query
 
 _MAX_FAULTS = 100  # told one by one; beyond that they are only counted
 _OUTCOMES = (kinds.OUTCOME, kinds.LATE, kinds.DANGLING, kinds.CONFLICTING)
@@ -42,6 +43,7 @@ class Verification:
     snapshots: int = 0
     n_faults: int = 0
     faults: list[str] = field(default_factory=list)
+    heads: dict[str, Head] = field(default_factory=dict)
     fingerprints: dict[str, bytes] = field(default_factory=dict)  # the folded state of each experiment
 
     @property
@@ -55,12 +57,19 @@ class Verification:
             self.faults.append(fault)
 
 
-def verify_store(store: Store, sources: Sources | None = None) -> Verification:
-    """Refold every experiment from its first event. `sources` holds logs that are in memory only."""
-    verification, reader = Verification(), Reader(store.query)
-    for (name,) in store.query(READ_NAMES):
+def verify_store(query: Query, sources: Sources | None = None, anchored: Anchored | None = None) -> Verification:
+    """Refold every experiment from its first event, and compare the store with an anchor.
+
+    `sources` holds logs that are in memory only.
+    """
+    verification, reader = Verification(), Reader(query)
+    for (name,) in query(READ_NAMES):
         _check_chain(reader, name, verification)
-        _Walk(store, reader, name, sources or Sources(), verification).run()
+        _Walk(query, reader, name, sources or Sources(), verification).run()
+        verification.heads[name] = reader.head(name)
+    if anchored is not None:
+        for loss in find_losses(anchored, reader, anchored.heads):
+            verification.add(str(loss))
     return verification
 
 
@@ -91,14 +100,14 @@ def _check_time(event: Event, before: int, verification: Verification) -> None:
 class _Walk:
     """One experiment, event by event."""
 
-    def __init__(self, store: Store, reader: Reader, name: str, sources: Sources, verification: Verification) -> None:
+    def __init__(self, query: Query, reader: Reader, name: str, sources: Sources, verification: Verification) -> None:
         self._name, self._reader, self._verification, self._sources = name, reader, verification, sources
         self._fold = Fold(name, reader, sources.find)
         self._decider = Decider(self._fold)
         self._is_known = False  # whether the policy of the present configuration can be built
         self._decided: dict[str, tuple[int, int]] = {}  # sequence and time of each decision
         self._reported: dict[tuple[str, str], float] = {}  # by event id and kind
-        self._snapshots: dict[int, str] = dict(store.query(READ_SNAPSHOTS, (name, FOLD)))
+        self._snapshots: dict[int, str] = dict(query(READ_SNAPSHOTS, (name, FOLD)))
         steering = [e for kind in kinds.BUILDS for e in reader.all_of(name, kind)]
         self._builds = sorted(event.sequence for event in steering)
 

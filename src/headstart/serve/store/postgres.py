@@ -23,7 +23,7 @@ from headstart.serve.errors import StoreCorrupt, StoreUnavailable
 from headstart.serve.store import schema
 from headstart.serve.store.chain import GENESIS, in_pages, link_events, link_rows
 from headstart.serve.store.events import Event, Row, read_body
-from headstart.serve.store.store import Found, Head, Ids, Known
+from headstart.serve.store.store import Found, Head, Ids, Known, Query
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -62,7 +62,9 @@ class PostgresStore:
     `connection_class` is the seam through which tests make writes fail.
     """
 
-    def __init__(self, address: str, connection_class: type[Connection[Row]] | None = None) -> None:
+    def __init__(
+        self, address: str, connection_class: type[Connection[Row]] | None = None, *, is_read_only: bool = False
+    ) -> None:
         try:
             import psycopg
         except ImportError:
@@ -76,26 +78,40 @@ class PostgresStore:
         self._readers = _Readers()
         self._opened: list[Connection[Row]] = []
         self._lock = threading.Lock()
+        self._settings = (*_SETTINGS, "SET default_transaction_read_only = on") if is_read_only else _SETTINGS
         with self._translated():
-            self._migrate()
+            if is_read_only:
+                self._check_current()
+            else:
+                self._migrate()
 
     def _connect(self) -> Connection[Row]:
         connection = self._connection_class.connect(self._address, autocommit=True, connect_timeout=10)
         try:
-            for statement in _SETTINGS:
+            for statement in self._settings:
                 connection.execute(statement)
         except BaseException:
             connection.close()
             raise
         return connection
 
+    def _check_current(self) -> None:
+        """A store that is only looked at is not brought up to date."""
+        with self._connect() as connection:
+            if _one(connection, "SELECT to_regclass('schema_version')")[0] is None:
+                raise StoreCorrupt("there is no store of headstart in this schema")
+            found = _one(connection, "SELECT max(version) FROM schema_version")[0] or 0
+            if schema.check_version(found, "the store") < schema.CURRENT:
+                raise StoreCorrupt(
+                    f"the store has schema version {found}: open it once with this headstart's service"
+                )
+
     def _migrate(self) -> None:
         with self._connect() as connection, connection.transaction():
             connection.execute("SELECT pg_advisory_xact_lock(%s, hashtext(current_schema()))", (_MIGRATION,))
             connection.execute(schema.VERSIONS)
-            version = _one(connection, "SELECT max(version) FROM schema_version")[0] or 0
-            if version > schema.CURRENT:
-                raise StoreCorrupt(f"the store has schema version {version}: a newer headstart wrote it")
+            found = _one(connection, "SELECT max(version) FROM schema_version")[0] or 0
+            version = schema.check_version(found, "the store")
             for number, step in enumerate(schema.POSTGRES[version:], start=version + 1):
                 for statement in step.before:
                     connection.execute(statement)
@@ -191,6 +207,16 @@ class PostgresStore:
             self._drop_writer(experiment)
 
 
+@contextmanager
+def reading_postgres(address: str) -> Iterator[Query]:
+    """How to ask a store that is only looked at: in a session that cannot write."""
+    store = PostgresStore(address, is_read_only=True)
+    try:
+        yield store.query
+    finally:
+        store.close()
+
+
 @lru_cache
 def _dialect(statement: str) -> str:
     return statement.replace("?", "%s")
@@ -248,8 +274,12 @@ class _Turn:
     def insert(self, events: list[Event]) -> list[Event]:
         """Append events and move the head."""
         rows = link_events(self.head.hash, events)
+        self.append(rows)
+        return [event._replace(hash=row[7]) for event, row in zip(events, rows, strict=True)]
+
+    def append(self, rows: list[Row]) -> None:
+        """Append rows with their hashes and move the head."""
         _insert(self._connection, rows)
         sequence, time, hash = rows[-1][0], rows[-1][4], rows[-1][7]
         self._connection.execute(_MOVE_HEAD, (sequence, time, hash, self._experiment))
         self.head = self.head._replace(sequence=sequence, time=time, hash=hash)
-        return [event._replace(hash=row[7]) for event, row in zip(events, rows, strict=True)]

@@ -10,11 +10,20 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from headstart.serve.errors import StoreCorrupt
+
 CURRENT = 3
 VERSIONS = "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)"
 INSERT_IDENTITY = "INSERT INTO identity (id, epoch) VALUES (?, 1)"
 READ_OLD = """
 SELECT sequence, experiment, kind, event_id, time, about, body FROM old_events ORDER BY experiment, sequence"""
+
+
+def check_version(version: int, place: str) -> int:
+    """A version that this headstart knows."""
+    if version > CURRENT:
+        raise StoreCorrupt(f"{place} has schema version {version}: a newer headstart wrote it")
+    return version
 
 
 class Step(NamedTuple):

@@ -22,6 +22,7 @@ import orjson
 from headstart.serve.errors import StoreCorrupt, StoreUnavailable
 from headstart.serve.store import schema
 from headstart.serve.store.chain import GENESIS, in_pages, link_events, link_rows
+from headstart.serve.store.damage import check_pages
 from headstart.serve.store.events import Event, Row, read_body
 from headstart.serve.store.questions import READ_HEAD
 from headstart.serve.store.store import Found, Head, Ids, Known
@@ -66,7 +67,9 @@ class SQLiteStore:
         self._is_new = not Path(self.path).exists()
         with self._translated():
             try:
-                self._migrate(self._open_writer())
+                writer = self._open_writer()
+                check_pages(writer, self.path)
+                self._migrate(writer)
             except BaseException:
                 self._drop_writer()
                 raise
@@ -90,11 +93,10 @@ class SQLiteStore:
 
     def _migrate(self, connection: sqlite3.Connection) -> None:
         connection.execute("BEGIN IMMEDIATE")
+        _check_ours(connection, self.path)
         connection.execute(schema.VERSIONS)
-        version = connection.execute("SELECT max(version) FROM schema_version").fetchone()[0] or 0
-        if version > schema.CURRENT:
-            connection.execute("ROLLBACK")
-            raise StoreCorrupt(f"{self.path} has schema version {version}: a newer headstart wrote it")
+        found = connection.execute("SELECT max(version) FROM schema_version").fetchone()[0] or 0
+        version = schema.check_version(found, self.path)
         for number, step in enumerate(schema.SQLITE[version:], start=version + 1):
             for statement in step.before:
                 connection.execute(statement)
@@ -172,6 +174,15 @@ class SQLiteStore:
             self._writer = None
 
 
+def _check_ours(connection: sqlite3.Connection, path: str) -> None:
+    """Tables are made in an empty file only: somebody else's database is left alone."""
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if tables and "schema_version" not in tables:
+        raise StoreCorrupt(
+            f"{path} is a database of something else: it has the tables {', '.join(sorted(tables)[:5])}"
+        )
+
+
 def _link_old_events(connection: sqlite3.Connection) -> None:
     """Every event of an earlier version into its experiment's chain."""
     old = connection.cursor().execute(schema.READ_OLD)
@@ -207,6 +218,10 @@ class _Turn:
     def insert(self, events: list[Event]) -> list[Event]:
         """Append events, in one step."""
         rows = link_events(self.head.hash, events)
+        self.append(rows)
+        return [event._replace(hash=row[7]) for event, row in zip(events, rows, strict=True)]
+
+    def append(self, rows: list[Row]) -> None:
+        """Append rows with their hashes."""
         self._connection.execute(_INSERT, (orjson.dumps(rows).decode(),))
         self.head = self.head._replace(sequence=rows[-1][0], time=rows[-1][4], hash=rows[-1][7])
-        return [event._replace(hash=row[7]) for event, row in zip(events, rows, strict=True)]

@@ -55,6 +55,9 @@ class Transaction(Protocol):
     def insert(self, events: list[Event]) -> list[Event]:
         """Append events, whose numbers follow the head, and move it; they come back with their hashes."""
 
+    def append(self, rows: list[Row]) -> None:
+        """Append rows with their hashes, of another store or just linked, and move the head."""
+
 
 class Store(Protocol):
     """A log per experiment."""

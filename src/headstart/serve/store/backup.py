@@ -1,0 +1,127 @@
+"""Backups: a store's events as one SQLite file, taken beside the running service, and back.
+
+Each experiment is copied up to the head that it had when its turn came. As events are only appended, that is a state
+which the store was really in. Snapshots are left out: they are a cache.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+from headstart.errors import OptionError
+from headstart.serve.errors import StoreUnavailable
+from headstart.serve.store.addresses import is_postgres
+from headstart.serve.store.chain import GENESIS
+from headstart.serve.store.epochs import begin_epoch
+from headstart.serve.store.questions import READ_NAMES, SAVE_FIT
+from headstart.serve.store.read_only import reading
+from headstart.serve.store.reader import PAGE, Reader
+from headstart.serve.store.sqlite import SQLiteStore
+from headstart.serve.store.store import Query, Store, Transaction
+
+_READ = """
+SELECT sequence, experiment, kind, event_id, time, about, body, hash FROM events
+WHERE experiment = ? AND sequence > ? AND sequence <= ? ORDER BY sequence LIMIT ?"""
+_READ_FIT = "SELECT hash, body FROM fits WHERE hash > ? ORDER BY hash LIMIT 1"
+_READ_IDENTITY = "SELECT id, epoch FROM identity"
+_SET_IDENTITY = "UPDATE identity SET id = ?, epoch = ?"
+
+Told = Callable[[int], None]  # events copied so far
+
+
+def back_up(address: str, path: Path, told: Told = lambda n: None) -> int:
+    """Copy a store, which may be in use, into a new SQLite file; how many events."""
+    part = _begin_file(path)
+    if is_postgres(address):
+        with reading(address) as query, closing(SQLiteStore(part)) as target:
+            _copy(query, target, told)
+    else:
+        _vacuum_into(address, part)
+    n = _check_copy(part)
+    part.replace(path)
+    return n
+
+
+def restore(backup: Path, address: str, told: Told = lambda n: None) -> int:
+    """Make a store of a backup, in a new epoch; how many events. It never writes over a store."""
+    n = _check_copy(backup)
+    if not is_postgres(address):
+        part = _begin_file(Path(address))
+        _vacuum_into(str(backup), part)
+        with closing(SQLiteStore(part)) as target:
+            _begin_epoch(target)
+        part.replace(address)
+        return n
+    from headstart.serve.store.postgres import PostgresStore
+
+    with closing(PostgresStore(address)) as target, reading(str(backup)) as query:
+        if target.query(READ_NAMES):
+            raise OptionError("there are events in that store already: restore into an empty schema")
+        _copy(query, target, told)
+        _begin_epoch(target)
+    return n
+
+
+def _begin_file(path: Path) -> Path:
+    """A file for its owner alone, beside the one that it becomes when it is whole."""
+    if path.exists():
+        raise OptionError(f"{path} is there already: nothing is written over")
+    part = path.with_name(f"{path.name}.part")
+    part.unlink(missing_ok=True)
+    try:
+        os.close(os.open(part, os.O_RDWR | os.O_CREAT, 0o600))
+    except OSError as error:
+        raise OptionError(f"{part} cannot be written: {error.strerror or error}") from None
+    return part
+
+
+def _vacuum_into(source: str, part: Path) -> None:
+    """SQLite's own copy: one reader of the write-ahead log, for which nobody waits."""
+    if not Path(source).is_file():
+        raise OptionError(f"there is no store at {source}")
+    with closing(sqlite3.connect(source, timeout=10.0)) as connection:
+        try:
+            connection.execute("VACUUM INTO ?", (str(part),))
+        except sqlite3.DatabaseError as error:
+            raise StoreUnavailable(f"{source}: {error}") from error
+
+
+def _check_copy(path: Path) -> int:
+    """Every page and every link of the chain is sound, and the file is on the disk; how many events."""
+    with reading(str(path)) as query:
+        n = sum(1 for (name,) in query(READ_NAMES) for _ in Reader(query).linked(name, 0, GENESIS))
+    with path.open("rb") as stream:
+        os.fsync(stream.fileno())
+    return n
+
+
+def _copy(query: Query, target: Store, told: Told) -> None:
+    """Every event and every recorded fit of one store into an empty one, with its identity."""
+    n, reader = 0, Reader(query)
+    for (name,) in query(READ_NAMES):
+        through, after = reader.head(name).sequence, 0
+        while rows := query(_READ, (name, after, through, PAGE)):
+            with target.writing(name) as turn:
+                turn.append(rows)
+            after, n = rows[-1][0], n + len(rows)
+            told(n)
+        with target.writing(name) as turn:
+            _copy_fits(query, turn)
+            turn.execute(_SET_IDENTITY, query(_READ_IDENTITY)[0])
+
+
+def _copy_fits(query: Query, turn: Transaction) -> None:
+    last = ""
+    while rows := query(_READ_FIT, (last,)):
+        turn.execute(SAVE_FIT, rows[0])
+        last = rows[0][0]
+
+
+def _begin_epoch(target: Store) -> None:
+    for (name,) in target.query(READ_NAMES)[:1]:
+        with target.writing(name) as turn:
+            begin_epoch(turn)

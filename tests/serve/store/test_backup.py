@@ -1,0 +1,130 @@
+"""Backups taken beside traffic, restored into either kind of store; files that belong to somebody else."""
+
+import sqlite3
+import threading
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from headstart.cli import app
+from headstart.errors import OptionError
+from headstart.serve import Engine, StoreCorrupt
+from headstart.serve.store.backup import back_up, restore
+from tests.serve.experiments import Clock, make_config
+
+
+def fill(engine, n, first=0):
+    for i in range(first, first + n):
+        engine.outcome("ads", engine.decide("ads", event_id=f"u{i}").event_id, float(i % 2))
+
+
+def test_a_backup_beside_traffic_is_a_state_that_the_store_was_in(address, another, tmp_path):
+    copy = tmp_path / "backup.sqlite"
+    with Engine.open(make_config(address)) as engine:
+        fill(engine, 20)
+        done = threading.Event()
+
+        def go_on():
+            i = 100
+            while not done.is_set():
+                fill(engine, 1, first=i)
+                i += 1
+
+        traffic = threading.Thread(target=go_on)
+        traffic.start()
+        n = back_up(address, copy)
+        done.set()
+        traffic.join()
+        assert n >= 41
+        whole = engine.events("ads", limit=10**6)
+    assert copy.stat().st_mode & 0o777 == 0o600
+    assert CliRunner().invoke(app, ["store", "verify", str(copy)]).exit_code == 0
+    assert restore(copy, another) == n
+    with Engine.open(make_config(another)) as engine:
+        restored = engine.events("ads", limit=10**6)
+        assert restored == whole[:n]
+        fill(engine, 2, first=1000)
+    assert CliRunner().invoke(app, ["store", "verify", another]).exit_code == 0
+
+
+def test_a_restored_store_begins_an_epoch_so_that_its_anchor_lets_it_in(tmp_path):
+    """The service had gone on after the backup: its anchor knows more than the backup has."""
+    path, copy = tmp_path / "events.sqlite", tmp_path / "backup.sqlite"
+    config = make_config(str(path))
+    with Engine.open(config) as engine:
+        fill(engine, 5)
+        back_up(str(path), copy)
+        fill(engine, 5, first=10)
+    for file in tmp_path.glob("events.sqlite*"):
+        if file.suffix != ".anchor":
+            file.unlink()
+    result = CliRunner().invoke(app, ["store", "restore", str(copy), str(path)])
+    assert result.exit_code == 0, result.output
+    with Engine.open(config) as engine:
+        assert engine.state("ads")["outcomes"] == 5
+
+
+def test_nothing_is_written_over(tmp_path):
+    path = tmp_path / "events.sqlite"
+    with Engine.open(make_config(str(path))) as engine:
+        fill(engine, 1)
+        back_up(str(path), tmp_path / "backup.sqlite")
+    with pytest.raises(OptionError, match="is there already: nothing is written over"):
+        back_up(str(path), tmp_path / "backup.sqlite")
+    with pytest.raises(OptionError, match="is there already: nothing is written over"):
+        restore(tmp_path / "backup.sqlite", str(path))
+    with pytest.raises(OptionError, match="there is no store at"):
+        back_up(str(tmp_path / "none.sqlite"), tmp_path / "new.sqlite")
+
+
+def make_strange(path: Path) -> bytes:
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE customers (name TEXT)")
+    connection.commit()
+    connection.close()
+    return path.read_bytes()
+
+
+def test_a_strangers_database_is_left_as_it_is(tmp_path):
+    path = tmp_path / "crm.sqlite"
+    before = make_strange(path)
+    result = CliRunner().invoke(app, ["store", "verify", str(path)])
+    assert result.exit_code == 1
+    assert "is no store of headstart" in str(result.exception)
+    with pytest.raises(StoreCorrupt, match="is a database of something else: it has the tables customers"):
+        Engine.open(make_config(str(path)))
+    assert path.read_bytes()[100:] == before[100:]
+    tables = sqlite3.connect(path).execute("SELECT name FROM sqlite_master").fetchall()
+    assert tables == [("customers",)]
+
+
+def test_verify_writes_nothing(tmp_path):
+    path = tmp_path / "events.sqlite"
+    with Engine.open(make_config(str(path))) as engine:
+        fill(engine, 3)
+    path.chmod(0o400)
+    before = path.read_bytes()
+    assert CliRunner().invoke(app, ["store", "verify", str(path)]).exit_code == 0
+    assert path.read_bytes() == before
+
+
+def test_garbage_pages_are_found_at_the_start(tmp_path):
+    path, clock = tmp_path / "events.sqlite", Clock()
+    config = make_config(str(path))
+    with Engine.open(config, clock=clock) as engine:
+        for _ in range(3):
+            engine.decide_many("ads", [{}] * 500)
+    content = bytearray(path.read_bytes())
+    content[40960 : 40960 + 4096] = bytes(range(256)) * 16
+    path.write_bytes(content)
+    with pytest.raises(StoreCorrupt, match=r"is damaged .*restore a backup by `headstart store restore`"):
+        Engine.open(config, clock=clock)
+    assert CliRunner().invoke(app, ["store", "verify", str(path)]).exit_code == 1
+
+
+def test_a_store_is_for_its_owner_alone(tmp_path):
+    path = tmp_path / "events.sqlite"
+    with Engine.open(make_config(str(path))) as engine:
+        engine.decide("ads")
+        assert {file.stat().st_mode & 0o777 for file in tmp_path.glob("events.sqlite*")} == {0o600}

@@ -26,9 +26,8 @@ def cut(address, after):
     """The store as it was: as a standby has it that lagged when it took over."""
     statements = [f"DELETE FROM events WHERE sequence > {after}"]
     if address.startswith("postgresql://"):
-        statements.append(
-            f"UPDATE heads SET (sequence, time, hash) = (SELECT sequence, time, hash FROM events WHERE sequence = {after})"
-        )
+        last = f"SELECT sequence, time, hash FROM events WHERE sequence = {after}"
+        statements.append(f"UPDATE heads SET (sequence, time, hash) = ({last})")
         with psycopg.connect(address, autocommit=True) as connection:
             for statement in statements:
                 connection.execute(statement)

@@ -28,12 +28,13 @@ from headstart.serve.engine.sources import Sources
 from headstart.serve.engine.turns import Turn
 from headstart.serve.errors import HistoryLost, StoreUnavailable
 from headstart.serve.store.events import Event, Receipt
-from headstart.serve.store.questions import DROP_SNAPSHOTS, PROBE, READ_DUE, SAVE_SNAPSHOT
+from headstart.serve.store.questions import CLEAR_PROBE, DROP_SNAPSHOTS, FILL_PROBE, READ_DUE, SAVE_SNAPSHOT
 from headstart.serve.store.reader import FOLD, Reader
 from headstart.serve.store.store import Head, Store
 
 SNAPSHOT_EVERY = 20_000  # events
 _PROBE_SECONDS = 1.0  # between two tries of a store that failed
+_PROBE_BYTES = 1 << 18  # a full disk still takes a few: it is writable again when there is room for many
 _MEND_SECONDS = 10.0
 _LOOK_SECONDS = 0.2  # between two looks at other processes and at windows
 
@@ -163,6 +164,7 @@ class Ledger:
 
     def _fail(self, error: HeadstartError) -> None:
         if self.error is None:
+            self._probed = self.ticks()
             logger.error("experiment %r: the store fails: %s", self.name, error)
         self.error = str(error)
 
@@ -228,12 +230,13 @@ class Ledger:
             self._anchor.note(self.name, self._head, now=now)
 
     def _probe(self) -> None:
-        """A write that means nothing: only one that succeeded says that the next one may."""
+        """Write what means nothing and take it back: only a write that succeeded says that the next one may."""
         if self.ticks() - self._probed >= _PROBE_SECONDS:
             self._probed = self.ticks()
-            with self.store.writing(self.name) as transaction:
-                self._meet(transaction.head)
-                transaction.execute(PROBE)
+            for statement, parameters in ((FILL_PROBE, ("." * _PROBE_BYTES,)), (CLEAR_PROBE, ())):
+                with self.store.writing(self.name) as transaction:
+                    self._meet(transaction.head)
+                    transaction.execute(statement, parameters)
             self._succeed()
 
     def _mend(self) -> None:

@@ -55,4 +55,5 @@ READ_FIT = "SELECT body FROM fits WHERE hash = ?"
 SAVE_FIT = "INSERT INTO fits (hash, body) VALUES (?, ?) ON CONFLICT (hash) DO NOTHING"
 
 NEW_EPOCH = "UPDATE identity SET epoch = ?"
-PROBE = "UPDATE probe SET n = n + 1"
+FILL_PROBE = "INSERT INTO probe (filler) VALUES (?)"
+CLEAR_PROBE = "DELETE FROM probe"

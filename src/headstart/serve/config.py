@@ -18,7 +18,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _TOP = ("store", "anchor", "after_loss", "experiments", "server", "keys")
 _PER_EXPERIMENT = (
     "actions", "contexts", "oracle", "evaluator", "log", "guard", "schedule", "epsilon", "holdout",
-    "outcome_window", "default_outcome", "seed",
+    "outcome_window", "default_outcome", "seed", "revision",
 )  # fmt: skip
 Label: TypeAlias = str | int  # of an action
 Category: TypeAlias = str | int | bool
@@ -44,7 +44,9 @@ class ExperimentConfig:
     `epsilon` is the exploration floor: every available action keeps a chance of at least epsilon / K. `holdout` is
     the share of users for whom the policy is not asked and every available action has the same chance. With a
     `default_outcome`, every decision is learnt when its `outcome_window` (seconds) closes, with the outcome that came
-    or the default; without one, outcomes are learnt as they come, and those after the window are not.
+    or the default; without one, outcomes are learnt as they come, and those after the window are not. Without a
+    `seed` it gets a random one when it is first recorded, for life. A higher `revision` than the recorded one's makes
+    a configuration the newest, whatever was recorded before.
     """
 
     name: str
@@ -59,7 +61,8 @@ class ExperimentConfig:
     holdout: float = 0.0
     outcome_window: float | None = None
     default_outcome: float | None = None
-    seed: int = 0
+    seed: int | None = None
+    revision: int = 0
 
     @property
     def at(self) -> str:
@@ -77,6 +80,11 @@ class ExperimentConfig:
         """The outcome window in microseconds; only asked of an experiment that has one."""
         return round((self.outcome_window or 0.0) * 1e6)
 
+    @property
+    def seed_in_force(self) -> int:
+        """What draws follow; a configuration that is recorded has one."""
+        return self.seed or 0
+
     def as_dict(self) -> dict[str, object]:
         """What a `configuration` event holds: the same text for the same configuration."""
         source = self.log
@@ -93,6 +101,7 @@ class ExperimentConfig:
             "outcome_window": self.outcome_window,
             "default_outcome": self.default_outcome,
             "seed": self.seed,
+            **({"revision": self.revision} if self.revision else {}),  # absent as before there were any
         }
 
 
@@ -138,9 +147,6 @@ def read_experiment(name: str, table: Table, folder: Path = Path()) -> Experimen
     window, default = table.get("outcome_window"), table.get("default_outcome")
     if default is not None and window is None:
         raise OptionError(f"{at}.default_outcome needs {at}.outcome_window: when is an outcome missing?")
-    seed = table.get("seed", 0)
-    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
-        raise OptionError(f"{at}.seed must be a whole number of at least 0, got {seed!r}")
     schedule = table.get("schedule")
     if schedule not in (None, "each-round", "batch"):
         raise OptionError(f"{at}.schedule must be 'each-round' or 'batch', got {schedule!r}")
@@ -161,7 +167,8 @@ def read_experiment(name: str, table: Table, folder: Path = Path()) -> Experimen
         holdout=holdout,
         outcome_window=None if window is None else check_number(f"{at}.outcome_window", window, 1e-3, 1e9),
         default_outcome=None if default is None else check_number(f"{at}.default_outcome", default),
-        seed=seed,
+        seed=_read_whole(f"{at}.seed", table.get("seed")),
+        revision=_read_whole(f"{at}.revision", table.get("revision")) or 0,
     )
 
 
@@ -237,6 +244,14 @@ def _read_contexts(at: str, table: object) -> dict[str, str | tuple[Category, ..
             raise OptionError(f"{at}.{column} must have different categories, got {list(kind)}")
         contexts[column] = tuple(kind)
     return contexts
+
+
+def _read_whole(at: str, value: object) -> int | None:
+    if value is None:
+        return None
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise OptionError(f"{at} must be a whole number of at least 0, got {value!r}")
+    return value
 
 
 def _read_part(at: str, value: object) -> Part | None:

@@ -23,7 +23,8 @@ class Decider:
         fold = self.fold
         config = fold.config
         is_holdout = (
-            config.holdout > 0.0 and draw_by_id("hold-out", config.seed, config.name, event_id) < config.holdout
+            config.holdout > 0.0
+            and draw_by_id("hold-out", config.seed_in_force, config.name, event_id) < config.holdout
         )
         if is_holdout:
             offered = self._offered(available)
@@ -32,7 +33,7 @@ class Decider:
                 probabilities[a] = 1.0 / len(offered)
         else:
             probabilities = self._probabilities(context, available)
-        action = draw_action(probabilities, draw_by_id("action", config.seed, config.name, event_id))
+        action = draw_action(probabilities, draw_by_id("action", config.seed_in_force, config.name, event_id))
         body: DecisionBody = {
             "context": context,
             "action": config.actions[action],

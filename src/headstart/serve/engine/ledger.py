@@ -22,8 +22,9 @@ from headstart.serve.engine.anchor import Anchor
 from headstart.serve.engine.answers import Answer
 from headstart.serve.engine.asks import Ask, CloseAsk
 from headstart.serve.engine.decision import Decider
+from headstart.serve.engine.declaration import declare
 from headstart.serve.engine.fold import Fold
-from headstart.serve.engine.opening import declare, load_fold
+from headstart.serve.engine.opening import load_fold
 from headstart.serve.engine.sources import Sources
 from headstart.serve.engine.turns import Turn
 from headstart.serve.errors import HistoryLost, StoreUnavailable
@@ -74,6 +75,7 @@ class Ledger:
         self._head: Head | None = None  # the last event folded
         self._config, self._sources, self._clock, self.ticks = config, sources, clock, ticks
         self._anchor, self._goes_on = anchor or Anchor(None), goes_on
+        self._said: str | None = None  # of the last declaration: not at every try
         self._saved = 0  # the sequence number of the last snapshot
         self._looked = self._mended = self._probed = -1e9
 
@@ -83,8 +85,14 @@ class Ledger:
             self._anchor.check(self.name, self.reader)
         except HistoryLost as loss:
             self._accept(loss)
-        declare(self.store, self._config, self._sources, self.now())
+        self._declare()
         self._load()
+
+    def _declare(self) -> None:
+        plan = declare(self.store, self._config, self._sources, self.now())
+        if plan.said is not None and plan.said != self._said:
+            logger.log(logging.INFO if plan.changes else logging.WARNING, "experiment %r: %s", self.name, plan.said)
+        self._said = plan.said
 
     def _accept(self, loss: HistoryLost) -> None:
         """Go on without the lost events, if that was chosen beforehand; raises the loss otherwise."""

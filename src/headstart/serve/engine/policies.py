@@ -93,7 +93,7 @@ def _build_from_summary(config: ExperimentConfig, evaluator: Evaluator, wanted: 
 
 def _stream(config: ExperimentConfig, part: str) -> np.random.Generator:
     """Each part of each experiment has its own stream."""
-    words = (config.seed, crc32(config.name.encode()), crc32(part.encode()))
+    words = (config.seed_in_force, crc32(config.name.encode()), crc32(part.encode()))
     return np.random.default_rng(np.random.SeedSequence(words))
 
 

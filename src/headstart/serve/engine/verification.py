@@ -156,7 +156,7 @@ class _Walk:
             verification.add(f"{at} is the second one of its event id")
         self._decided[event.event_id] = event.sequence, event.time
         chances = body["probabilities"]
-        action = draw_action(chances, draw_by_id("action", config.seed, self._name, event.event_id))
+        action = draw_action(chances, draw_by_id("action", config.seed_in_force, self._name, event.event_id))
         if config.actions[action] != body["action"] or chances[action] != body["propensity"]:
             verification.add(f"{at} was not drawn from the probabilities that it logged")
         if abs(sum(chances) - 1.0) > 1e-9:

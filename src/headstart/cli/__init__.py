@@ -7,9 +7,8 @@ from typing import Annotated
 import typer
 
 from headstart import __version__
-from headstart.addresses import mask_secrets
 from headstart.cli import audit, compare, demo, reproduce, serve, store
-from headstart.cli.terminal import app, err, out
+from headstart.cli.terminal import app, out, print_error
 from headstart.errors import HeadstartError
 
 __all__ = ["app", "audit", "compare", "demo", "main", "reproduce", "serve", "store"]
@@ -35,5 +34,5 @@ def main() -> None:
     try:
         app()
     except HeadstartError as error:
-        err.print(f"[bold red]Error:[/bold red] {mask_secrets(str(error))}", highlight=False)
+        print_error(str(error))
         raise SystemExit(1) from None

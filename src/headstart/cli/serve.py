@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from headstart.cli.terminal import app, out
 from headstart.errors import MissingExtraError
@@ -43,7 +44,7 @@ def serve(
         options = replace(options, port=port)
 
     def tell(listening: int) -> None:
-        names, store = ", ".join(service.experiments), mask_secrets(service.store)
+        names, store = ", ".join(service.experiments), escape(mask_secrets(service.store))
         out.print(f"Deciding for {names} at [bold]http://{options.host}:{listening}[/bold] (store: {store}).")
 
     run_service(service, options, log_level=log_level, on_ready=tell)

@@ -10,7 +10,10 @@ from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from headstart.addresses import mask_secrets
 
 app = typer.Typer(
     name="headstart",
@@ -39,6 +42,11 @@ PropensityColumn = Annotated[
     str | None,
     typer.Option(help="The column of the chance of the action taken; [bold]none[/bold] to estimate it anyway."),
 ]
+
+
+def print_error(text: str) -> None:
+    """In one line, word for word: brackets are no markup, and passwords are nobody's business."""
+    err.print(f"[bold red]Error:[/bold red] {escape(mask_secrets(text))}", highlight=False)
 
 
 def split_names(names: str | None) -> list[str] | None:

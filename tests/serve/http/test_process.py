@@ -29,19 +29,21 @@ oracle = "ThompsonGaussian"
 
 
 @contextmanager
-def running(folder):
-    (folder / "ads.toml").write_text(CONFIG)
+def running(folder, config=CONFIG, **options):
+    (folder / "ads.toml").write_text(config)
     process = subprocess.Popen(
         [sys.executable, "-m", "headstart.cli", "serve", "ads.toml", "--log-level", "warning"],
         stdout=subprocess.PIPE,
         text=True,
         cwd=folder,
         env={"COLUMNS": "300", **os.environ},
+        **options,
     )
     try:
         said = process.stdout.readline()
         found = re.search(r"http://[\d.]+:\d+", said)
         assert found, f"it said {said!r}"
+        process.said = said
         yield process, found[0]
     finally:
         process.kill()
@@ -98,6 +100,7 @@ def test_sigterm_answers_what_is_in_flight_and_closes(tmp_path):
         (CONFIG + "\nepsylon = 0.1\n", "has no setting 'epsylon'"),
         (CONFIG.replace("port = 0", "prot = 0"), "server has no setting 'prot'"),
         (CONFIG.replace("ThompsonGaussian", "Thompson"), "has no 'Thompson'; known:"),
+        (CONFIG.replace("port = 0", 'host = "0.0.0.0"'), "there are no [keys]"),
         ("[experiments", "is not TOML"),
     ],
 )
@@ -110,6 +113,37 @@ def test_a_bad_configuration_is_one_line_and_exit_code_1(tmp_path, text, message
     assert told.returncode == 1
     assert "Traceback" not in told.stderr
     assert message in told.stderr
+
+
+def test_no_password_is_printed_at_the_start(tmp_path, postgres):
+    address = postgres.new_store().replace("postgres@", "postgres:s3cret@")
+    with running(tmp_path, CONFIG.replace("ads.sqlite", address), stderr=subprocess.STDOUT) as (process, _):
+        process.send_signal(signal.SIGTERM)
+        said = process.said + process.stdout.read()
+    assert "postgres:***@127.0.0.1" in said
+    assert "s3cret" not in said
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://ann:s3cret@127.0.0.1:1/ads",
+        "postgresql://127.0.0.1:1/ads?user=ann&password=s3cret",
+        "postgresql://ann:s3cret%zz@127.0.0.1/ads",
+        "postgresql://ann:s3cret@127.0.0.1/ads?nonsense=1",
+        "mysql://ann:s3cret@127.0.0.1/ads",
+    ],
+)
+def test_no_password_is_in_an_error(tmp_path, address):
+    (tmp_path / "ads.toml").write_text(CONFIG.replace("ads.sqlite", address))
+    for command in (("serve", "ads.toml"), ("store", "verify", "ads.toml"), ("store", "verify", address)):
+        told = subprocess.run(
+            [sys.executable, "-m", "headstart.cli", *command],
+            capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "COLUMNS": "400"}, timeout=60,
+        )  # fmt: skip
+        assert told.returncode == 1
+        assert "Error:" in told.stderr
+        assert "s3cret" not in told.stdout + told.stderr
 
 
 def test_keys_are_made_in_the_terminal():

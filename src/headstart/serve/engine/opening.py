@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+from headstart.addresses import mask_secrets
 from headstart.errors import OptionError
 from headstart.serve.engine.fold import Fold
 from headstart.serve.engine.sources import Sources
@@ -22,7 +23,7 @@ def open_store(address: str) -> Store:
 
         return PostgresStore(address)
     if "://" in address and not address.startswith("file:"):
-        raise OptionError(f"store must be a path or postgresql://..., got {address!r}")
+        raise OptionError(f"store must be a path or postgresql://..., got {mask_secrets(address)!r}")
     from headstart.serve.store.sqlite import SQLiteStore
 
     return SQLiteStore(address)

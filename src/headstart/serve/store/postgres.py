@@ -18,6 +18,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from headstart.addresses import mask_secrets
 from headstart.errors import MissingExtraError
 from headstart.serve.errors import StoreCorrupt, StoreUnavailable
 from headstart.serve.store import schema
@@ -158,9 +159,9 @@ class PostgresStore:
         try:
             yield
         except self._psycopg.errors.UniqueViolation as error:
-            raise StoreCorrupt(f"PostgreSQL: {error}") from error
+            raise StoreCorrupt(f"PostgreSQL: {mask_secrets(str(error), self._address)}") from error
         except self._psycopg.Error as error:
-            raise StoreUnavailable(f"PostgreSQL: {error}") from error
+            raise StoreUnavailable(f"PostgreSQL: {mask_secrets(str(error), self._address)}") from error
 
     def query(self, statement: str, parameters: tuple[object, ...] = ()) -> list[Row]:
         """Rows, read on a connection of the calling thread's own."""

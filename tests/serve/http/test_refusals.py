@@ -1,0 +1,124 @@
+"""What callers are told of a failure, and what the log is."""
+
+import logging
+import sqlite3
+from contextlib import contextmanager
+
+from headstart.serve import Engine, StoreUnavailable
+from headstart.serve.errors import PolicyFailed, UnknownExperiment
+from headstart.serve.http.access import draw_key
+from headstart.serve.http.app import App
+from headstart.serve.http.refusals import Refusals
+from tests.serve.in_process import USER, configure, running, served
+
+INTERNAL = ("/", "sqlite", "10.0.0.9", "psycopg", "port 5432")
+
+
+def test_a_failure_is_told_without_internals_and_logged_with_its_cause_once(caplog):
+    now = [0.0]
+    refusals = Refusals(clock=lambda: now[0])
+    cause = "PostgreSQL: connection to 10.0.0.9, port 5432 failed: /run/psycopg"
+    for _ in range(1208):
+        refusal = refusals.of(StoreUnavailable(cause), may_look=True)
+    assert (refusal.status, refusal.code) == (503, "store_unavailable")
+    assert "same event_id" in refusal.message
+    assert not [word for word in INTERNAL if word in refusal.message]
+    assert [cause in record.message for record in caplog.records] == [True]
+    now[0] = 11.0
+    refusals.of(StoreUnavailable(cause), may_look=True)
+    assert "1,207 requests since" in caplog.records[-1].message
+    refusals.of(StoreUnavailable("the disk is full"), may_look=True)
+    assert "the disk is full" in caplog.records[-1].message
+
+
+def test_what_is_not_foreseen_is_500_with_its_traceback_in_the_log(caplog):
+    refusal = Refusals().of(RuntimeError("/etc/secret"), may_look=True)
+    assert (refusal.status, refusal.message) == (500, "the service failed: see its log")
+    assert caplog.records[-1].exc_info[1].args == ("/etc/secret",)
+
+
+def test_a_policy_that_fails_is_our_failure_not_the_caller_s(caplog):
+    refusal = Refusals().of(PolicyFailed("singular matrix in /usr/lib"), may_look=True)
+    assert (refusal.status, refusal.code) == (500, "policy_failed")
+    assert "/usr/lib" not in refusal.message
+
+
+def test_lists_are_for_those_who_may_look():
+    error = UnknownExperiment("no experiment 'adds'; known: ads, salaries")
+    assert Refusals().of(error, may_look=True).message == "no experiment 'adds'; known: ads, salaries"
+    assert Refusals().of(error, may_look=False).message == "no experiment 'adds'"
+
+
+def test_a_caller_who_may_only_decide_is_not_told_what_else_there_is(tmp_path):
+    caller, reader = draw_key("shop", ("decide", "outcome")), draw_key("desk", ("decide", "read"))
+    keys = {key.name: {"sha256": key.sha256, "scopes": sorted(key.scopes)} for _, key in (caller, reader)}
+    with served(tmp_path / "s.sqlite", keys=keys) as client:
+        for (secret, _), is_told in ((caller, False), (reader, True)):
+            client.headers["Authorization"] = f"Bearer {secret}"
+            answers = [
+                client.post("/v1/adds/decide", json={}),
+                client.post("/v1/ads/decide", json={"context": USER, "available": ["x"]}),
+                client.post("/v1/ads/decide/batch", json={"decisions": [{"context": USER, "available": ["x"]}]}),
+            ]
+            assert [answer.status_code for answer in answers] == [404, 422, 200]
+            assert ["known:" in answer.text for answer in answers] == [is_told] * 3
+
+
+def test_open_endpoints_say_a_word(tmp_path):
+    """A store whose file is gone, with keys: anybody sees that it is the store, its readers see why."""
+    secret, key = draw_key("ops", ("admin",))
+    keys = {"ops": {"sha256": key.sha256, "scopes": ["admin"]}}
+    with served(tmp_path / "s.sqlite", keys=keys) as client:
+        assert client.get("/health").json() == {"status": "alive"}
+        assert client.get("/ready").json() == {"is_ready": True}
+        assert client.get("/openapi.json").status_code == 401
+        assert client.get("/v1/status").status_code == 401
+        status = client.get("/v1/status", headers={"Authorization": f"Bearer {secret}"}).json()
+        assert status["is_ready"] is True
+        assert "broken" in status
+
+
+@contextmanager
+def _locked(app, place):
+    """A store that does not answer: another process has its turn, and somebody holds what readers need."""
+    other = sqlite3.connect(place, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        with app.engine._ledgers["ads"].lock:
+            yield
+    finally:
+        other.execute("ROLLBACK")
+        other.close()
+
+
+def test_no_request_is_open_longer_than_its_deadline(tmp_path, caplog):
+    """Whether it waits on the event loop or in a thread that hangs; readiness answers all the same."""
+    place = tmp_path / "s.sqlite"
+    app = App(Engine.open(configure(place, server={"deadline": 0.3})))
+    with running(app) as client:
+        with _locked(app, place):
+            answers = [
+                client.post("/v1/ads/decide", json={"context": USER, "event_id": "late"}),
+                client.post("/v1/ads/freeze", json={}),
+                client.get("/v1/ads/state"),
+            ]
+            assert client.get("/ready").elapsed.total_seconds() < 2.0
+        for answer in answers:
+            assert answer.elapsed.total_seconds() < 2.0
+            assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+            error = answer.json()["error"]
+            assert error["code"] == "too_slow"
+            assert "asking again with the same event_id is safe" in error["message"]
+        client.timeout = 10
+        decision = _ask_again(client)
+        assert client.get("/v1/ads/state").json()["decisions"] == 1, "the first try and the second are one"
+        assert decision["event_id"] == "late"
+    assert [record.levelno for record in caplog.records if "too_slow" in record.message] == [logging.ERROR]
+
+
+def _ask_again(client):
+    for _ in range(100):
+        answer = client.post("/v1/ads/decide", json={"context": USER, "event_id": "late"})
+        if answer.status_code == 200:
+            return answer.json()
+    raise AssertionError(answer.text)

@@ -82,6 +82,8 @@ def check_outcome(outcome: Any) -> float:
         number = float(outcome)
     except (TypeError, ValueError):
         raise OutcomeError(f"outcome must be a number, got {outcome!r}") from None
+    except OverflowError:  # a whole number beyond the largest float
+        number = math.inf
     if not math.isfinite(number):
         raise OutcomeError(f"outcome must be a finite number, got {number}")
     return number

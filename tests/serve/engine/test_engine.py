@@ -71,6 +71,11 @@ def test_the_first_of_two_different_outcomes_counts_and_the_second_is_kept(addre
         assert [event.kind for event in engine.events("ads")][-1] == "conflicting"
 
 
+def test_an_outcome_beyond_all_numbers_is_refused(address):
+    with open_engine(address) as engine, pytest.raises(OutcomeError, match="must be a finite number"):
+        engine.outcome("ads", "u1", 10**400)
+
+
 def test_an_outcome_of_an_unknown_decision_dangles_for_good(address):
     """A decision that comes after its outcome cannot have caused it."""
     with open_engine(address) as engine:

@@ -105,3 +105,21 @@ def test_a_guard_needs_a_log():
 def test_a_log_without_propensities_needs_an_evaluator():
     with pytest.raises(OptionError, match=r"ads\.evaluator is missing and the log has no propensities"):
         built(logged(has_propensities=False), oracle="UCB")
+
+
+@pytest.mark.parametrize("name", ["KnowledgeGradient", "MinUCB", "RobustThompson", "ThompsonNormal"])
+def test_a_policy_goes_on_without_a_log_that_was_withdrawn(name: str):
+    """Withdrawing the log of an experiment with a guard, or of an oracle that starts from a summary, broke it for
+    good: neither could be built without the log."""
+    declared = {"actions": ["a", "b"], "oracle": name, "log": logged().without(["age", "device"]), "guard": "Guarded"}
+    served = build_policy(read_experiment("ads", declared), None)
+    assert type(served.policy).__name__ == name
+    assert sum(served.probabilities({}, None)) == pytest.approx(1.0)
+    for i in range(60):
+        served.learn({}, i % 2, float(i % 2))
+    assert served.probabilities({}, None)[1] > 0.9
+
+
+def test_a_guard_without_any_log_is_refused():
+    with pytest.raises(OptionError, match=r"experiments.ads.guard needs a log to guard against"):
+        built(guard="Guarded")

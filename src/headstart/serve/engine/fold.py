@@ -81,8 +81,7 @@ class Fold:
     def policy(self) -> ServedPolicy:
         """The policy as of `position`."""
         if self._policy is None:
-            self._rebuild(self.position)
-        assert self._policy is not None
+            self._policy = self._rebuild(self.position)
         return self._policy
 
     @property
@@ -145,7 +144,7 @@ class Fold:
             frozen_at, self.frozen_at = self.frozen_at, None
             if frozen_at is not None and self._policy is not None:
                 for row in self._rows(self.name, frozen_at, event.sequence, at_close=self.learns_at_close):
-                    self._learn(row)
+                    self._teach(self._policy, row)
         elif event.kind == kinds.ROLLED_BACK:
             to = min(event.body["to"], self.frozen_at or event.sequence)
             stretches = [*self.counts_after, [self.began, event.sequence]]
@@ -160,26 +159,29 @@ class Fold:
         self.tally.add_learnt(str(row.body["action"]), row.outcome, is_default=row.is_default)
         if self.frozen_at is None and sequence > self.quiet_until:
             if self._policy is None:
-                self._rebuild(sequence - 1)
-            self._learn(row)
+                self._policy = self._rebuild(sequence - 1)
+            self._teach(self._policy, row)
             self.version = sequence
 
-    def _learn(self, row: Learnt) -> None:
-        assert self._policy is not None
+    def _teach(self, policy: ServedPolicy, row: Learnt) -> None:
         try:
-            self._policy.learn(row.body["context"], self._indices[row.body["action"]], row.outcome)
+            policy.learn(row.body["context"], self._indices[row.body["action"]], row.outcome)
         except (KeyError, HeadstartError):  # the configuration has changed since; a rejected call changes nothing
             self.set_aside += 1
 
-    def _rebuild(self, through: int) -> None:
-        """Build the policy from its configuration and log, and let it learn again everything that counts."""
+    def _rebuild(self, through: int) -> ServedPolicy:
+        """A policy of its configuration and log that has learnt again everything that counts.
+
+        It is the fold's when it has learnt all of it: a read may fail half-way.
+        """
         source = None if self.log is None else self._find_source(self.config, self.log["hash"])
-        self._policy, self.set_aside = build_policy(self.config, source and source.log), 0
+        policy, self.set_aside = build_policy(self.config, source and source.log), 0
         end = through if self.frozen_at is None else min(through, self.frozen_at)
         for after, stretch_end in [*self.counts_after, [self.began, end]]:
             if after < stretch_end:
                 for row in self._rows(self.name, after, stretch_end, at_close=self.learns_at_close):
-                    self._learn(row)
+                    self._teach(policy, row)
+        return policy
 
     def save(self) -> bytes | None:
         """A snapshot, or None for a policy that cannot be saved. Equal states give equal bytes."""

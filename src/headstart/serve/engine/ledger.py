@@ -27,7 +27,7 @@ from headstart.serve.engine.fold import Fold
 from headstart.serve.engine.opening import load_fold
 from headstart.serve.engine.sources import Sources
 from headstart.serve.engine.turns import Turn
-from headstart.serve.errors import HistoryLost, StoreUnavailable
+from headstart.serve.errors import HistoryLost, StoreCorrupt, StoreUnavailable
 from headstart.serve.store.events import Event, Receipt
 from headstart.serve.store.questions import CLEAR_PROBE, DROP_SNAPSHOTS, FILL_PROBE, READ_DUE, SAVE_SNAPSHOT
 from headstart.serve.store.reader import FOLD, Reader
@@ -121,14 +121,14 @@ class Ledger:
 
     def run_group(self, asks: list[Ask]) -> list[Answer]:
         """One turn of writing; the answers when it is durable and folded."""
-        if self.broken is not None:
-            raise StoreUnavailable(f"experiment {self.name!r} cannot be folded: {self.broken}")
+        self._check_whole()
         started = self.busy_since = self.ticks()
         try:
             with self.store.writing(self.name) as transaction, self.lock:
                 self._meet(transaction.head)
                 if transaction.head.sequence > self.fold.position:  # another process has written
                     self._catch_up(Reader(transaction.query))
+                    self._check_whole()
                 turn = Turn(transaction, self.decider, self.now())
                 answers = turn.run(asks)
         except HeadstartError as error:
@@ -147,6 +147,11 @@ class Ledger:
         if self.on_commit is not None:
             self.on_commit(self.ticks() - started, len(turn.events))
         return answers
+
+    def _check_whole(self) -> None:
+        """A fold that failed half-way is not the state of any event: nothing may be decided by it."""
+        if self.broken is not None:
+            raise StoreUnavailable(f"experiment {self.name!r} cannot be folded: {self.broken}")
 
     def _meet(self, found: Head) -> None:
         """Compare the store's head with what this process has folded."""
@@ -196,9 +201,15 @@ class Ledger:
 
     def _catch_up(self, reader: Reader) -> None:
         assert self._head is not None
-        for event in reader.linked(self.name, self._head.sequence, self._head.hash):
-            self._apply(event)
-            self._head = self._head._replace(sequence=event.sequence, time=event.time, hash=event.hash)
+        try:
+            for event in reader.linked(self.name, self._head.sequence, self._head.hash):
+                self._apply(event)
+                self._head = self._head._replace(sequence=event.sequence, time=event.time, hash=event.hash)
+        except StoreCorrupt as error:  # it has more events than were folded, and they follow others
+            raise HistoryLost(
+                f"{error}, or swapped for another history. Bring the right one back, or go on with this one by "
+                "`headstart store accept`"
+            ) from error
 
     def look_after(self) -> None:
         """Follow other processes, close windows, keep snapshots: now and then, beside the groups."""

@@ -28,11 +28,16 @@ _DEFAULT_ORACLE, _DEFAULT_EVALUATOR = Part("ThompsonNormal"), Part("IPSWeighting
 
 
 def build_policy(config: ExperimentConfig, log: Log | None) -> ServedPolicy:
-    """The policy before its first user. The same configuration and log give the same bits."""
+    """The policy before its first user. The same configuration and log give the same bits.
+
+    An experiment that declares a log may have to go on without it, when it was withdrawn: there is nothing to guard
+    against then, and an oracle that starts from a summary gets one that knows nothing.
+    """
     if log is None:
-        if config.guard is not None:
+        if config.log is None and config.guard is not None:
             raise OptionError(f"{config.at}.guard needs a log to guard against: declare {config.at}.log")
-        return ServedPolicy(_build_oracle(config, len(config.encoding.names)), config.encoding, 0)
+        summary = None if config.log is None else _know_nothing(len(config.actions))
+        return ServedPolicy(_build_oracle(config, len(config.encoding.names), summary), config.encoding, 0)
     # The log's columns are the experiment's, as far as it has them, then those that one only adjusts for.
     n_shared = sum(owner in config.contexts for owner in log.encoding.owners)
     if config.oracle is not None and "n_features" in _needs(config.oracle):
@@ -41,6 +46,10 @@ def build_policy(config: ExperimentConfig, log: Log | None) -> ServedPolicy:
     if OracleAbilities(policy).n_features:
         _check_has_columns(config, log)
     return ServedPolicy(policy, config.encoding, log.n_features - n_shared)
+
+
+def _know_nothing(n_actions: int) -> Summary:
+    return Summary(np.full(n_actions, np.nan), np.full(n_actions, np.inf), np.full(n_actions, np.nan))
 
 
 def _needs(oracle: Part) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ values, nothing that could run. Mappings keep their order: that of an experiment
 from __future__ import annotations
 
 import base64
+import math
 from hashlib import blake2b
 from io import BytesIO
 from typing import Any
@@ -22,7 +23,7 @@ from headstart import __version__
 from headstart.errors import OptionError
 from headstart.parts import Saved
 
-FORMAT = 2
+FORMAT = 3
 _MAGIC = "headstart-snapshot"
 
 
@@ -73,6 +74,8 @@ def _pack(value: object) -> Any:
         return {"list": [_pack(each) for each in value]}
     if isinstance(value, int) and not isinstance(value, bool):
         return {"whole": str(value)}  # a generator's state has 128 bits
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": repr(value)}  # JSON has no infinity: it would come back as nothing
     if value is None or isinstance(value, str | float | bool):
         return value
     raise OptionError(f"a policy's state must be arrays and plain values, got {type(value).__name__}")
@@ -87,4 +90,4 @@ def _unpack(value: Any) -> Any:
         return {key: _unpack(each) for key, each in value["table"].items()}
     if "list" in value:
         return [_unpack(each) for each in value["list"]]
-    return int(value["whole"])
+    return float(value["float"]) if "float" in value else int(value["whole"])

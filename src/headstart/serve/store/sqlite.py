@@ -52,7 +52,7 @@ class _Readers(threading.local):
 
 
 class SQLiteStore:
-    """Events in one file. `connect` is the seam through which tests make writes fail."""
+    """Events in one file. `connect` is the seam through which tests make it fail."""
 
     def __init__(self, path: str | Path, connect: Connect = connect_sqlite) -> None:
         self.path = str(path)
@@ -152,7 +152,7 @@ class SQLiteStore:
         with self._translated():
             reader = self._readers.connection
             if reader is None:
-                reader = connect_sqlite(self.path)
+                reader = self._connect(self.path)
                 reader.execute("PRAGMA query_only = 1")
                 self._readers.connection = reader
                 with self._lock:

@@ -1,4 +1,8 @@
-"""Asks: what callers want of the store, checked in the caller's thread and put into one form."""
+"""Asks: what callers want of the store, checked in the caller's thread and put into one form.
+
+A request whose event id is the caller's own may be the retry of one that is recorded, perhaps under another
+configuration. So it keeps what was given, and an error that is raised only if the id is unknown.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypedDict
 
 from headstart.checks import check_outcome_in
-from headstart.errors import ActionError, ContextError, OptionError
+from headstart.errors import ActionError, ContextError, HeadstartError, OptionError
 from headstart.serve.config import ExperimentConfig, Label
 from headstart.serve.engine.fold import Fold
 from headstart.serve.store.events import Body, Context
@@ -29,14 +33,23 @@ class User(DecisionTerms, total=False):
     context: Mapping[str, object] | None
 
 
+class Fitted(NamedTuple):
+    """A request as a configuration sees it. The context has every column, in order, numbers as floats."""
+
+    config: ExperimentConfig
+    context: Context
+    available: list[Label] | None  # labels in the experiment's order; None: all
+    refusal: HeadstartError | None = None  # why it does not fit
+
+
 class DecideAsk(NamedTuple):
-    """Decide for one user. The context has every column, in order, numbers as floats."""
+    """Decide for one user."""
 
     experiment: str
     event_id: str
     is_new: bool  # the id was made here: nobody can have used it
-    context: Context
-    available: list[Label] | None  # labels in the experiment's order; None: all
+    given: User
+    fitted: Fitted
 
 
 class OutcomeAsk(NamedTuple):
@@ -64,20 +77,36 @@ class CloseAsk(NamedTuple):
 Ask = DecideAsk | OutcomeAsk | SteerAsk | CloseAsk
 
 
-def as_decide(config: ExperimentConfig, user: User, milliseconds: int) -> DecideAsk:
-    """A checked request for a decision."""
-    available, event_id = user.get("available"), user.get("event_id")
-    seen = check_user(config, user.get("context") or {})
-    offered = None if available is None else check_offered(config, available)
-    if event_id is None:  # in the order of time, so that the index grows at its end
-        return DecideAsk(config.name, f"{milliseconds:012x}{secrets.token_hex(10)}", True, seen, offered)
-    return DecideAsk(config.name, check_event_id(event_id), False, seen, offered)
+def as_decide(fold: Fold, user: User, milliseconds: int) -> DecideAsk:
+    """A request for a decision; one that does not fit is refused now, unless its id may be known."""
+    event_id, fitted = user.get("event_id"), fit(fold, user)
+    if event_id is not None:
+        return DecideAsk(fold.name, check_event_id(event_id), False, user, fitted)
+    if fitted.refusal is not None:
+        raise fitted.refusal
+    # In the order of time, so that the index grows at its end.
+    return DecideAsk(fold.name, f"{milliseconds:012x}{secrets.token_hex(10)}", True, user, fitted)
+
+
+def fit(fold: Fold, user: User) -> Fitted:
+    """A request by the columns and actions that there are now."""
+    config, available = fold.config, user.get("available")
+    try:
+        seen = check_user(config, user.get("context") or {})
+        return Fitted(config, seen, None if available is None else check_offered(config, available))
+    except HeadstartError as refusal:
+        return Fitted(config, {}, None, refusal)
 
 
 def as_outcome(fold: Fold, event_id: str, outcome: object) -> OutcomeAsk:
-    """A checked report of an outcome: one that the policy could not learn is refused now."""
-    number = check_outcome_in(outcome, *fold.outcome_range, "this experiment's policy")
+    """A report of an outcome; whether the policy can learn it is asked of one that is not recorded yet."""
+    number = check_outcome_in(outcome, -math.inf, math.inf, "this experiment's policy")
     return OutcomeAsk(fold.name, check_event_id(event_id), number)
+
+
+def check_learnable(fold: Fold, outcome: float) -> None:
+    """Refuse an outcome that the present policy could not learn."""
+    check_outcome_in(outcome, *fold.outcome_range, "this experiment's policy")
 
 
 def check_event_id(event_id: object) -> str:

@@ -262,7 +262,7 @@ class Engine:
         return self._ledger(experiment).fold
 
     def _as_decide(self, experiment: str, user: User) -> DecideAsk:
-        return as_decide(self._fold(experiment).config, user, int(self._clock() * 1e3))
+        return as_decide(self._fold(experiment), user, int(self._clock() * 1e3))
 
     def _as_decides(self, experiment: str, users: Sequence[User]) -> list[Ask | HeadstartError]:
         self._fold(experiment)

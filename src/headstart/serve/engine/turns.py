@@ -11,11 +11,12 @@ from typing import TypeVar
 
 from headstart.errors import HeadstartError
 from headstart.serve.engine.answers import Answer
-from headstart.serve.engine.asks import Ask, CloseAsk, DecideAsk, OutcomeAsk, SteerAsk
+from headstart.serve.engine.asks import Ask, CloseAsk, DecideAsk, OutcomeAsk, SteerAsk, check_learnable, fit
 from headstart.serve.engine.decision import Decider
+from headstart.serve.engine.retries import is_same_request
 from headstart.serve.errors import ConflictError, PolicyFailed
 from headstart.serve.store import events as kinds
-from headstart.serve.store.events import Body, Event, Receipt, as_decision, decision_body
+from headstart.serve.store.events import Body, DecisionBody, Event, Receipt, as_decision, decision_body
 from headstart.serve.store.questions import READ_DUE
 from headstart.serve.store.reader import PAGE
 from headstart.serve.store.store import Found, Known, Transaction
@@ -83,22 +84,30 @@ class Turn:
         if not ask.is_new or ask.event_id in self._found:
             earlier = self._found.get(ask.event_id, {}).get(kinds.DECISION)
             if earlier is not None:
-                if earlier.body["context"] != ask.context or earlier.body.get("available") != ask.available:
-                    raise ConflictError(
-                        f"event_id {ask.event_id!r} belongs to a decision for another context or other available "
-                        "actions: use a new one for a new decision"
-                    )
-                return as_decision(
-                    ask.event_id, decision_body(earlier.body), self._fold.actions_at(earlier.body["version"])
-                )
+                return self._decide_again(ask, decision_body(earlier.body))
+        fitted = ask.fitted
+        if fitted.config is not self._fold.config:  # another process changed it since
+            fitted = fit(self._fold, ask.given)
+        if fitted.refusal is not None:
+            raise fitted.refusal
         try:
-            body = self._decider.decide(ask.event_id, ask.context, ask.available)
+            body = self._decider.decide(ask.event_id, fitted.context, fitted.available)
         except HeadstartError:
             raise
         except Exception as error:  # a policy's own fault is its experiment's, not that of the rest of the group
             raise PolicyFailed(f"the policy of {ask.experiment!r} failed: {type(error).__name__}: {error}") from error
         self._append(kinds.DECISION, body, ask.event_id)
         return as_decision(ask.event_id, body, self._fold.config.actions)
+
+    def _decide_again(self, ask: DecideAsk, recorded: DecisionBody) -> Answer:
+        """The recorded answer, whatever the configuration is now."""
+        actions = self._fold.actions_at(recorded["version"])
+        if not is_same_request(ask.given, recorded, actions):
+            raise ConflictError(
+                f"event_id {ask.event_id!r} belongs to a decision for another context or other available actions: "
+                "use a new one for a new decision"
+            )
+        return as_decision(ask.event_id, recorded, actions)
 
     def _record(self, ask: OutcomeAsk) -> Answer:
         known, fold = self._found.get(ask.event_id, {}), self._fold
@@ -121,6 +130,7 @@ class Turn:
             kind = status = kinds.CONFLICTING
             if kind in known:  # one is kept as evidence
                 return Receipt(ask.event_id, status)
+        check_learnable(fold, ask.outcome)
         about = None if kind == kinds.DANGLING else decision
         self._append(kind, {"outcome": ask.outcome}, ask.event_id, about)
         return Receipt(ask.event_id, status)

@@ -1,5 +1,5 @@
 """The reliability campaigns, whole: `python -m tests.serve.campaign` runs all of them and prints RELIABILITY.md's
-figures; a name (kill, faults, replicas, propensities, ready, machine) runs one. `--share 0.05` runs them small.
+figures; a name (kill, power, faults, replicas, propensities, ready, machine) runs one. `--share 0.05` runs them small.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from tests.serve.faults import count_calls, count_writes, run_failing_call, run_
 from tests.serve.killing import Tally, run_kills
 from tests.serve.killing_http import run_http_kills
 from tests.serve.postgres_server import PostgresServer
+from tests.serve.power_cuts import run_power_cuts
 from tests.serve.propensities import draw_decisions
 from tests.serve.ready import fill_store, time_open
 from tests.serve.replicas import run_replicas
@@ -68,6 +69,15 @@ class Campaign:
             f"slowest reopening {total.slowest_open:.2f} s, {len(total.faults)} faults {total.faults[:3]}",
             flush=True,
         )
+
+    def power(self) -> None:
+        """The power goes between two operations of the disk."""
+        disk, cuts, found = FailingDisk(), self._size(100, least=10), 0
+        for seed in range(0, cuts, 10):
+            folder = self._folder / f"power-{seed}"
+            folder.mkdir()
+            found += run_power_cuts(folder, disk, min(10, cuts - seed), 60, seed)
+        print(f"power: {cuts} cuts, {found:,} acknowledged answers looked for and found", flush=True)
 
     def faults(self) -> None:
         """Every n-th write, fsync and statement fails."""
@@ -135,7 +145,7 @@ class Campaign:
         print(f"machine: {examples:,} runs of 40 steps agree, {time.perf_counter() - started:.0f} s", flush=True)
 
 
-NAMES = ("kill", "faults", "replicas", "propensities", "ready", "machine")
+NAMES = ("kill", "power", "faults", "replicas", "propensities", "ready", "machine")
 
 
 def main() -> None:

@@ -81,10 +81,12 @@ class SQLiteStore:
                 self._is_new = False
             writer = self._connect(self.path)
             try:
+                # FULL, and the folder too: a new file's first journal, deleted when the write-ahead log begins, must
+                # not come back after a power cut and undo everything.
+                writer.execute("PRAGMA synchronous = EXTRA")
                 mode = writer.execute("PRAGMA journal_mode = WAL").fetchone()[0]
                 if mode != "wal":  # it does not raise where it cannot: another journal would let readers stop writers
                     raise StoreUnavailable(f"{self.path} cannot have a write-ahead log: its journal is {mode!r}")
-                writer.execute("PRAGMA synchronous = FULL")
             except BaseException:
                 writer.close()
                 raise

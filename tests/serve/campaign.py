@@ -1,5 +1,5 @@
 """The reliability campaigns, whole: `python -m tests.serve.campaign` runs all of them and prints RELIABILITY.md's
-figures; a name (kill, power, faults, replicas, propensities, ready, machine) runs one. `--share 0.05` runs them small.
+figures; a name runs one (kill, power, faults, replicas, propensities, ready, machine). `--share 0.05`: small.
 """
 
 from __future__ import annotations

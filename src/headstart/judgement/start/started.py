@@ -8,13 +8,14 @@ from typing import NamedTuple
 import numpy as np
 
 from headstart.arrays import Bools, Floats, Integers, Scratch
-from headstart.checks import check_context
+from headstart.checks import check_context, check_saved
 from headstart.estimates.summary import Summary
 from headstart.judgement.audit.audit import Audit, audit
 from headstart.judgement.audit.trust import Trust
 from headstart.kernels import implements, kernel, play, probabilities, update
+from headstart.kernels.states import load_state, save_state
 from headstart.logs.any_log import AnyLog
-from headstart.parts import ContextLike, Oracle, State, Wrapper
+from headstart.parts import ContextLike, Oracle, Saved, State, Wrapper, load_parts, save_parts
 from headstart.priors.linear import LinearPrior
 from headstart.priors.logged import LoggedPrior
 
@@ -152,6 +153,18 @@ class Started(Wrapper):
         else:
             chosen = check_context(context, self._n_features)[view.columns]
         return np.concatenate([[view.constant], (chosen - view.centres) / view.scales])
+
+    def get_state(self) -> Saved:
+        """The oracle's state, and how it sees a user, which the log told."""
+        view = {} if self._view is None else {"view": save_state(self._view)}
+        return {**save_parts({"oracle": self.oracle}), **view}
+
+    def set_state(self, saved: Saved) -> None:
+        """Take up a state from `get_state` of a start from the same log: it has the same future."""
+        check_saved(saved)
+        view = None if self._view is None else load_state(self._view, saved.get("view", {}))
+        load_parts({"oracle": self.oracle}, saved)
+        self._view = view
 
     def __repr__(self) -> str:
         return f"Started({self.oracle!r}, worth {self.worth.tolist()} users)"

@@ -18,10 +18,13 @@ import orjson
 from headstart.errors import OptionError
 from headstart.logs.log import Log
 from headstart.serve.config import ExperimentConfig
+from headstart.serve.engine.fits import Fit, record_fit
 from headstart.serve.engine.policies import build_policy
+from headstart.serve.engine.served_policy import ServedPolicy
 from headstart.serve.engine.sources import Source, Sources
 from headstart.serve.store import events as kinds
 from headstart.serve.store.events import Body, Event
+from headstart.serve.store.questions import SAVE_FIT
 from headstart.serve.store.reader import Reader
 from headstart.serve.store.store import Store
 
@@ -38,6 +41,7 @@ class Plan(NamedTuple):
     basis: tuple[int, int]  # the newest configuration and warm start that it was made by
     changes: list[tuple[str, dict[str, Any]]]  # kinds and bodies of what is to be recorded
     said: str | None  # what somebody should know
+    fit: Fit | None = None  # what the policy was made of its log, where that is to be recorded
 
 
 def declare(store: Store, config: ExperimentConfig, sources: Sources, now: int) -> Plan:
@@ -49,6 +53,8 @@ def declare(store: Store, config: ExperimentConfig, sources: Sources, now: int) 
         with store.writing(config.name) as transaction:
             if _find_basis(Reader(transaction.query), config.name) != plan.basis:
                 continue  # another process declared in between: look again
+            if plan.fit is not None:
+                transaction.execute(SAVE_FIT, plan.fit)
             time, first = max(now, transaction.head.time), transaction.head.sequence + 1
             transaction.insert(
                 [
@@ -72,12 +78,14 @@ def plan_declaration(reader: Reader, config: ExperimentConfig, sources: Sources)
     if not known or not _is_same(config, known[-1].body):
         _check_fixed(config, known)
         settled = replace(config, seed=_settle_seed(config, known))
-        _check_buildable(settled, source)
+        policy = _check_buildable(settled, source)
         changes = [(kinds.CONFIGURATION, _as_json(settled.as_dict()))]
+        fit = None
         if source is not None:
-            changes.append((kinds.WARM_START, _as_json(source.summary())))
+            fit = record_fit(policy)
+            changes.append((kinds.WARM_START, _begin(source, fit)))
         number = f", revision {config.revision}" if config.revision else ""
-        return Plan(settled, source, basis, changes, f"its configuration is new and recorded{number}")
+        return Plan(settled, source, basis, changes, f"its configuration is new and recorded{number}", fit)
     settled = replace(config, seed=known[-1].body["seed"])
     return _plan_log(Plan(settled, source, basis, [], None), reader, known[-1].sequence)
 
@@ -94,9 +102,14 @@ def _plan_log(plan: Plan, reader: Reader, declared: int) -> Plan:
             said=f"the log here (hash {plan.source.hash}) is an old one, the store's newest (hash {begun[-1]}) is "
             f"followed: bring that file here, or raise {plan.config.at}.revision to go back to this one"
         )
-    _check_buildable(plan.config, plan.source)
-    change = kinds.WARM_START, _as_json(plan.source.summary())
-    return plan._replace(changes=[change], said="its log has changed and is recorded")
+    fit = record_fit(_check_buildable(plan.config, plan.source))
+    change = kinds.WARM_START, _begin(plan.source, fit)
+    return plan._replace(changes=[change], said="its log has changed and is recorded", fit=fit)
+
+
+def _begin(source: Source, fit: Fit | None) -> dict[str, Any]:
+    """The body of a warm start."""
+    return _as_json(source.summary() if fit is None else {**source.summary(), "fit": fit.hash})
 
 
 def _find_basis(reader: Reader, name: str) -> tuple[int, int]:
@@ -150,14 +163,16 @@ def _check_fixed(config: ExperimentConfig, known: Sequence[Event]) -> None:
             )
 
 
-def _check_buildable(config: ExperimentConfig, source: Source | None) -> None:
-    """What cannot be built must not be recorded: every replica would fail on it."""
-    low, high = build_policy(config, source and source.log).outcome_range
+def _check_buildable(config: ExperimentConfig, source: Source | None) -> ServedPolicy:
+    """The policy; what cannot be built must not be recorded: every replica would fail on it."""
+    policy = build_policy(config, source and source.log)
+    low, high = policy.outcome_range
     if config.default_outcome is not None and not low <= config.default_outcome <= high:
         raise OptionError(
             f"{config.at}.default_outcome must be in [{low:g}, {high:g}] for this policy, "
             f"got {config.default_outcome:g}"
         )
+    return policy
 
 
 def _as_json(body: Body) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from typing import Any, Protocol
 from headstart.errors import HeadstartError
 from headstart.parts import OracleAbilities, Saved
 from headstart.serve.config import ExperimentConfig, read_experiment
+from headstart.serve.engine.fits import take_up_fit
 from headstart.serve.engine.policies import build_policy
 from headstart.serve.engine.served_policy import ServedPolicy
 from headstart.serve.engine.snapshot import read_snapshot, write_snapshot
@@ -41,12 +42,23 @@ class LearntReader(Protocol):
     def learnt(self, experiment: str, after: int, through: int, *, at_close: bool) -> Iterator[Learnt]:
         """The outcomes that began to count in (after, through], in their order."""
 
+    def fit(self, hash: str) -> str | None:
+        """What a policy was before its first user, as it was recorded."""
+
+
+def _log_lost_fit(fault: str) -> None:
+    logger.error("%s: the policy is built anew, and may differ in its last bits from other processes'", fault)
+
 
 class Fold:
     """One experiment's state after the events folded so far."""
 
     def __init__(
-        self, name: str, reader: LearntReader, find_source: Callable[[ExperimentConfig, str], Source]
+        self,
+        name: str,
+        reader: LearntReader,
+        find_source: Callable[[ExperimentConfig, str], Source],
+        on_lost_fit: Callable[[str], None] = _log_lost_fit,
     ) -> None:
         self.name = name
         self._config: ExperimentConfig | None = None
@@ -62,7 +74,8 @@ class Fold:
         self.tally = EventTally()
         self.set_aside = 0  # outcomes that the present policy cannot take: an action or column it does not have
         self.quiet_until = 0  # learning before this event would be thrown away
-        self._rows, self._find_source = reader.learnt, find_source
+        self._rows, self._read_fit = reader.learnt, reader.fit
+        self._find_source, self._on_lost_fit = find_source, on_lost_fit
         self._policy: ServedPolicy | None = None
         self._indices: dict[Any, int] = {}
 
@@ -176,12 +189,21 @@ class Fold:
         """
         source = None if self.log is None else self._find_source(self.config, self.log["hash"])
         policy, self.set_aside = build_policy(self.config, source and source.log), 0
+        if self.log is not None and "fit" in self.log:
+            self._take_up(policy, self.log["fit"])
         end = through if self.frozen_at is None else min(through, self.frozen_at)
         for after, stretch_end in [*self.counts_after, [self.began, end]]:
             if after < stretch_end:
                 for row in self._rows(self.name, after, stretch_end, at_close=self.learns_at_close):
                     self._teach(policy, row)
         return policy
+
+    def _take_up(self, policy: ServedPolicy, fit: str) -> None:
+        """Go on from the fit that was recorded: this machine's own may differ in its last bits."""
+        try:
+            take_up_fit(policy, fit, self._read_fit(fit))
+        except StoreCorrupt as fault:
+            self._on_lost_fit(f"experiment {self.name!r}: {fault}")
 
     def save(self) -> bytes | None:
         """A snapshot, or None for a policy that cannot be saved. Equal states give equal bytes."""

@@ -17,6 +17,7 @@ from headstart.logs.log import Log
 from headstart.parts import Evaluator, EvaluatorAbilities, Oracle, OracleAbilities
 from headstart.parts.catalogue import BuiltIn, find_parts
 from headstart.serve.config import ExperimentConfig, Part
+from headstart.serve.engine.blas import one_blas_thread
 from headstart.serve.engine.served_policy import ServedPolicy
 from headstart.warmstart.conflict import Guarded
 from headstart.warmstart.warmstart import Schedule, WarmStart
@@ -28,7 +29,7 @@ _DEFAULT_ORACLE, _DEFAULT_EVALUATOR = Part("ThompsonNormal"), Part("IPSWeighting
 
 
 def build_policy(config: ExperimentConfig, log: Log | None) -> ServedPolicy:
-    """The policy before its first user. The same configuration and log give the same bits.
+    """The policy before its first user. The same configuration and log give the same bits on one processor.
 
     An experiment that declares a log may have to go on without it, when it was withdrawn: there is nothing to guard
     against then, and an oracle that starts from a summary gets one that knows nothing.
@@ -42,7 +43,8 @@ def build_policy(config: ExperimentConfig, log: Log | None) -> ServedPolicy:
     n_shared = sum(owner in config.contexts for owner in log.encoding.owners)
     if config.oracle is not None and "n_features" in _needs(config.oracle):
         _check_has_columns(config, log)  # before an oracle of no columns is asked for
-    policy = _build_from(config, log, n_shared)
+    with one_blas_thread():
+        policy = _build_from(config, log, n_shared)
     if OracleAbilities(policy).n_features:
         _check_has_columns(config, log)
     return ServedPolicy(policy, config.encoding, log.n_features - n_shared)

@@ -15,6 +15,7 @@ from headstart.logs.encoding import Encoding
 from headstart.logs.log import Log
 from headstart.logs.tables import read_log
 from headstart.serve.config import ExperimentConfig, Label
+from headstart.serve.engine.blas import one_blas_thread
 from headstart.serve.store.events import Body
 
 _CHUNK = 1 << 20
@@ -121,7 +122,8 @@ def _read_log(config: ExperimentConfig, options: dict[str, Any]) -> Log:  # opti
     if is_estimated and not log.has_propensities:
         from headstart.estimates.propensity.missing import fill_missing
 
-        log = fill_missing(log).log
+        with one_blas_thread():
+            log = fill_missing(log).log
     return log
 
 

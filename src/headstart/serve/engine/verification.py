@@ -4,6 +4,7 @@
 - Every outcome is what it is called: the first in its window, late, dangling or conflicting.
 - Every decision can be made again: the chances from the state at its version, the action from its event id.
 - Every snapshot is the fold of the events up to it.
+- Every fit that a decision rests on is the one that its warm start names.
 
 Decisions under a configuration whose log is no longer there cannot be made again: they are counted, and their draws
 are checked against the chances they logged.
@@ -102,7 +103,7 @@ class _Walk:
 
     def __init__(self, query: Query, reader: Reader, name: str, sources: Sources, verification: Verification) -> None:
         self._name, self._reader, self._verification, self._sources = name, reader, verification, sources
-        self._fold = Fold(name, reader, sources.find)
+        self._fold = Fold(name, reader, sources.find, on_lost_fit=verification.add)
         self._decider = Decider(self._fold)
         self._is_known = False  # whether the policy of the present configuration can be built
         self._decided: dict[str, tuple[int, int]] = {}  # sequence and time of each decision

@@ -76,6 +76,11 @@ class Reader:
         rows = self._query(questions.READ_SNAPSHOT, (experiment, kind))
         return rows[0][0] if rows else None
 
+    def fit(self, hash: str) -> str | None:
+        """What is kept under the hash of a fit; None if nothing is."""
+        rows = self._query(questions.READ_FIT, (hash,))
+        return rows[0][0] if rows else None
+
     def learnt(self, experiment: str, after: int, through: int, *, at_close: bool) -> Iterator[Learnt]:
         """The outcomes that began to count in (after, through]."""
         if at_close:

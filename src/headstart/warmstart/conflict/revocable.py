@@ -218,7 +218,7 @@ class Revocable(Wrapper):
             self.policy.update(*user)
 
     def get_state(self) -> Saved:
-        """The warm start, and its twin or the users that a new beginning would learn from."""
+        """The warm start, and its twin or what a new beginning would be made of."""
         saved = {**save_parts(self._parts), "rng": self._rng.bit_generator.state}
         if self._online is None:
             saved["users"] = [list(user) for user in self._users]
@@ -233,7 +233,8 @@ class Revocable(Wrapper):
 
     @property
     def _parts(self) -> dict[str, object]:
-        return {"policy": self.policy, **({} if self._online is None else {"online": self._online})}
+        other = {"fresh": self._fresh} if self._online is None else {"online": self._online}
+        return {"policy": self.policy, **other}
 
     def __repr__(self) -> str:
         return f"Revocable({self.policy!r})"

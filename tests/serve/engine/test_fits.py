@@ -1,0 +1,202 @@
+"""A policy starts from the same bits in every process, whatever processor it runs on."""
+
+from __future__ import annotations
+
+import csv
+import json
+import logging
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import headstart as hs
+from headstart.serve import Engine, ServiceConfig, load_config
+from headstart.serve.engine.fits import record_fit, take_up_fit
+from headstart.serve.engine.opening import open_store
+from headstart.serve.engine.packing import pack
+from headstart.serve.engine.served_policy import ServedPolicy
+from headstart.serve.engine.verification import verify_store
+from headstart.serve.errors import StoreCorrupt
+from tests import catalogue
+from tests.processors import run_as_on
+from tests.serve.store.test_store import run_sql
+
+CONTEXTS = {"size": "number", "age": "number", "likes": ["videos", "images"]}
+ACTIONS = ["video", "image", "text"]
+N_ROWS = 12_000  # BLAS splits sums among threads from 10,000 on
+
+
+def write_log(path: Path) -> None:
+    """A confounded log: who is shown what depends on age."""
+    rng = np.random.default_rng(5)
+    ages, sizes, likes = rng.normal(size=N_ROWS), rng.normal(size=N_ROWS), rng.choice(["videos", "images"], N_ROWS)
+    scores = np.exp(0.7 * np.column_stack([ages, -ages, sizes]))
+    chances = scores / scores.sum(axis=1, keepdims=True)
+    actions = (rng.random(N_ROWS)[:, None] > np.cumsum(chances, axis=1)).sum(axis=1).clip(0, 2)
+    outcomes = 0.3 * ages * (actions == 0) + 0.2 * (likes == "images") * (actions == 1) + rng.normal(size=N_ROWS)
+    with path.open("w", newline="") as stream:
+        rows = csv.writer(stream)
+        rows.writerow(["ad", "gain", "chance", *CONTEXTS])
+        for i in range(N_ROWS):
+            row = (outcomes[i], chances[i, actions[i]], sizes[i], ages[i])
+            rows.writerow([ACTIONS[actions[i]], *map(float, row), likes[i]])
+
+
+def make_tables(folder: Path) -> dict[str, Any]:
+    """Policies whose start takes regressions, weights, estimated propensities and matching."""
+    columns = {"path": str(folder / "log.csv"), "action": "ad", "outcome": "gain"}
+    known = {**columns, "propensity": "chance"}
+    estimated = {**columns, "contexts": list(CONTEXTS), "estimate_propensities": True}
+    by_context = {"actions": ACTIONS, "contexts": CONTEXTS}
+    return {
+        "store": str(folder / "events.sqlite"),
+        "experiments": {
+            "started": {**by_context, "log": known},
+            "for-all": {"actions": ACTIONS, "log": known},
+            "linear": {**by_context, "log": known, "oracle": "LinUCB", "evaluator": "LinearModel"},
+            "estimated": {
+                "actions": ACTIONS,
+                "log": estimated,
+                "oracle": "ThompsonNormal",
+                "evaluator": "IPSWeighting",
+            },
+            "matched": {**by_context, "log": estimated, "oracle": "UCB", "evaluator": "PropensityMatching"},
+        },
+    }
+
+
+def live(engine: Engine, name: str, n: int) -> None:
+    """Some users of an experiment."""
+    rng = np.random.default_rng(8)
+    has_context = name in ("started", "linear", "matched")
+    for i in range(n):
+        user = {"age": rng.normal(), "size": rng.normal(), "likes": str(rng.choice(["videos", "images"]))}
+        decision = engine.decide(name, user if has_context else {}, event_id=f"u{i}")
+        engine.outcome(name, decision.event_id, float(rng.normal()))
+
+
+_READ_AGAIN = """
+import json, sys
+from tests.serve.engine.test_fits import read_again
+print(json.dumps(read_again(json.loads(sys.argv[1]))))
+"""
+
+
+def hash_folds(engine: Engine, config: ServiceConfig) -> dict[str, str]:
+    """The state of each experiment, in short."""
+    return {name: blake2b(engine.fingerprint(name)).hexdigest() for name in config.experiments}
+
+
+def read_again(tables: dict[str, Any]) -> dict[str, Any]:
+    """What another process makes of the store."""
+    store = open_store(tables["store"])
+    verdict = verify_store(store)
+    store.close()
+    config = load_config(tables)
+    with Engine.open(config) as engine:
+        folds = hash_folds(engine, config)
+    return {"faults": verdict.faults, "decided again": verdict.decided_again, "folds": folds}
+
+
+def test_a_store_is_sound_and_its_folds_are_the_same_on_another_processor_with_other_threads(tmp_path: Path):
+    write_log(tmp_path / "log.csv")
+    tables = make_tables(tmp_path)
+    config = load_config(tables)
+    with Engine.open(config) as engine:
+        for name in config.experiments:
+            live(engine, name, 40)
+        folds = hash_folds(engine, config)
+    told = json.loads(run_as_on("Prescott", _READ_AGAIN, json.dumps(tables), OPENBLAS_NUM_THREADS="1"))
+    assert told["faults"] == []
+    assert told["decided again"] == 40 * len(folds)
+    assert told["folds"] == folds
+
+
+def _open_small(folder: Path) -> tuple[ServiceConfig, str]:
+    """One experiment that started from a log, and its store."""
+    write_log(folder / "log.csv")
+    tables = make_tables(folder)
+    config = load_config({**tables, "experiments": {"for-all": tables["experiments"]["for-all"]}})
+    with Engine.open(config) as engine:
+        live(engine, "for-all", 5)
+    return config, tables["store"]
+
+
+@pytest.mark.parametrize(
+    ("damage", "fault"),
+    [
+        ("DELETE FROM fits", "is not in the store"),
+        ("UPDATE fits SET body = substr(body, 5)", "was changed: its hash does not match"),
+    ],
+)
+def test_a_fit_that_is_lost_or_changed_is_a_fault_and_a_service_goes_on(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, damage: str, fault: str
+):
+    config, address = _open_small(tmp_path)
+    run_sql(address, damage)
+    run_sql(address, "DELETE FROM snapshots")
+    store = open_store(address)
+    faults = verify_store(store).faults
+    store.close()
+    assert len(faults) == 1
+    assert faults[0].startswith("experiment 'for-all': the fit ")
+    assert fault in faults[0]
+    with caplog.at_level(logging.ERROR, logger="headstart.serve"), Engine.open(config) as engine:
+        assert engine.decide("for-all", {}).action in ACTIONS
+    assert [fault in record.message and "is built anew" in record.message for record in caplog.records] == [True]
+
+
+def test_every_start_from_a_log_is_recorded_once(tmp_path: Path):
+    config, address = _open_small(tmp_path)
+    with Engine.open(config):
+        pass
+    store = open_store(address)
+    (row,) = store.query("SELECT body FROM events WHERE kind = 'warm_start'")
+    assert store.query("SELECT hash FROM fits") == [(json.loads(row[0])["fit"],)]
+    store.close()
+
+
+def _serve(name: str, seed: int) -> ServedPolicy:
+    return ServedPolicy(catalogue.POLICIES[name](seed), catalogue.LOG.encoding, 0)
+
+
+@pytest.mark.parametrize("name", ["start", "start by context", "WarmStart", "WarmStart of matching", "Guarded"])
+def test_a_recorded_fit_is_taken_up_whatever_was_built(name: str):
+    policy, twin = _serve(name, 3), _serve(name, 4)
+    fit, other = record_fit(policy), record_fit(twin)
+    assert fit is not None
+    assert fit != other
+    take_up_fit(twin, *fit)
+    assert record_fit(twin) == fit
+    assert pack(twin.policy.get_state()) == pack(policy.policy.get_state())
+
+
+def test_large_arrays_are_recorded_by_their_hash_and_have_to_come_out_the_same():
+    name = "WarmStart of matching"
+    policy = _serve(name, 3)
+    whole, short = record_fit(policy), record_fit(policy, most_bytes=1_000)
+    assert whole is not None
+    assert short is not None
+    assert len(short.body) < len(whole.body) / 2
+    twin = _serve(name, 3)
+    twin.policy.update(catalogue.LOG.contexts[0], 1, 0.5)
+    take_up_fit(twin, *short)
+    assert record_fit(twin) == whole
+    log = catalogue.LOG
+    moved = hs.Log(log.actions, log.outcomes + 1e-15, log.contexts, log.propensities, n_actions=catalogue.K)
+    matched = hs.WarmStart(hs.UCB(catalogue.K), hs.ExactMatching(moved, rng=3), rng=3)
+    other = ServedPolicy(matched, log.encoding, 0)
+    before = pack(other.policy.get_state())
+    with pytest.raises(StoreCorrupt, match=r"evaluator/strata\.outcomes has come out differently on this machine"):
+        take_up_fit(other, *short)
+    assert pack(other.policy.get_state()) == before
+
+
+def test_a_fit_of_another_policy_is_refused():
+    fit = record_fit(_serve("start", 1))
+    assert fit is not None
+    with pytest.raises(StoreCorrupt, match="does not belong to the policy that is built now: state needs"):
+        take_up_fit(_serve("WarmStart", 1), *fit)

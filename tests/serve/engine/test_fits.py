@@ -93,7 +93,7 @@ def hash_folds(engine: Engine, config: ServiceConfig) -> dict[str, str]:
 def read_again(tables: dict[str, Any]) -> dict[str, Any]:
     """What another process makes of the store."""
     store = open_store(tables["store"])
-    verdict = verify_store(store)
+    verdict = verify_store(store.query)
     store.close()
     config = load_config(tables)
     with Engine.open(config) as engine:
@@ -139,7 +139,7 @@ def test_a_fit_that_is_lost_or_changed_is_a_fault_and_a_service_goes_on(
     run_sql(address, damage)
     run_sql(address, "DELETE FROM snapshots")
     store = open_store(address)
-    faults = verify_store(store).faults
+    faults = verify_store(store.query).faults
     store.close()
     assert len(faults) == 1
     assert faults[0].startswith("experiment 'for-all': the fit ")

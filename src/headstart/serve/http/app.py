@@ -6,7 +6,6 @@ through Starlette.
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,7 @@ from headstart.serve.config import ServiceConfig
 from headstart.serve.engine.engine import Engine
 from headstart.serve.http.access import Caller, Door, read_keys
 from headstart.serve.http.access_log import log_answer
-from headstart.serve.http.deadlines import too_slow
+from headstart.serve.http.deadlines import Deadlines, too_slow
 from headstart.serve.http.headers import read_headers
 from headstart.serve.http.metrics import Metrics
 from headstart.serve.http.posts import Post, Posts
@@ -35,7 +34,7 @@ class App:
         self.engine = engine
         self.options = options or ServerOptions.read(engine.config.server)
         self.door = Door(read_keys(engine.config.keys), self.options)
-        self.refusals = Refusals()
+        self.refusals, self.deadlines = Refusals(), Deadlines()
         self.overviews = {name: Overview(engine, name) for name in engine.config.experiments}
         self.metrics = Metrics(engine, self.overviews)
         self.posts = Posts(engine, self.refusals, lambda caller, n: self.door.charge(caller, n)).verbs
@@ -69,7 +68,7 @@ class App:
     async def _answer_post(self, scope: Scope, receive: Receive, send: Send, experiment: str, post: Post) -> None:
         seconds, body, may_look = self.options.deadline, None, False
         try:
-            async with asyncio.timeout(seconds):
+            with self.deadlines.within(seconds):
                 caller = self.admit(scope, post.scope, is_post=True)
                 may_look = caller.may_look
                 body = await self._read_body(receive)

@@ -19,7 +19,7 @@ from headstart.serve.config import ExperimentConfig
 from headstart.serve.engine.engine import Health
 from headstart.serve.engine.export import DecisionRow
 from headstart.serve.errors import UnknownExperiment
-from headstart.serve.http.deadlines import in_thread, in_time
+from headstart.serve.http.deadlines import in_thread, too_slow
 from headstart.serve.http.openapi import decide_schema, write_document
 from headstart.serve.http.wire import RequestError, as_error, as_json
 from headstart.serve.telling.formats import as_dsjson, as_jsonl, write_parquet
@@ -89,7 +89,14 @@ def _guard(app: App, look: Look, *, has_deadline: bool = True) -> Look:
 
     async def guarded(request: Request) -> Response:
         app.admit(request.scope, "read")
-        return await (in_time(look(request), app.options.deadline) if has_deadline else look(request))
+        if not has_deadline:
+            return await look(request)
+        seconds = app.options.deadline
+        try:
+            with app.deadlines.within(seconds):
+                return await look(request)
+        except TimeoutError:
+            raise too_slow(seconds) from None
 
     return guarded
 

@@ -10,7 +10,7 @@ from headstart.errors import LogError, OptionError
 from headstart.serve import Engine, StoreCorrupt, StoreUnavailable
 from headstart.serve.engine.opening import open_store
 from headstart.serve.engine.verification import verify_store
-from headstart.serve.store import schema
+from headstart.serve.store import questions, schema, sqlite
 from tests.serve.experiments import CONTEXTS, Clock, make_config, make_log
 from tests.serve.ready import fill_store
 
@@ -158,3 +158,22 @@ def test_addresses_that_are_none_are_refused(tmp_path):
         open_store(str(tmp_path / "no" / "folder.sqlite"))
     with pytest.raises(StoreUnavailable, match="PostgreSQL"):
         open_store("postgresql://127.0.0.1:1/nothing")
+
+
+def test_what_is_asked_for_every_user_is_found_by_an_index(tmp_path):
+    """Neither a turn nor the next page of events may become slower as the log grows."""
+    path = str(tmp_path / "events.sqlite")
+    open_store(path).close()
+    connection = sqlite3.connect(path)
+    for statement, index in (
+        (sqlite._FIND, "one_per_id (experiment=? AND event_id=?)"),
+        (questions.READ_HEAD, "PRIMARY KEY (experiment=?)"),
+        (questions.READ_EVENTS, "PRIMARY KEY (experiment=? AND sequence>?)"),
+        (questions.READ_DUE, "PRIMARY KEY (experiment=? AND sequence>?)"),
+        (questions.READ_STEERING, "one_per_id (experiment=? AND event_id=? AND kind=?)"),
+        (questions.READ_CLOSED, "one_per_id (experiment=? AND event_id=? AND kind=? AND sequence<?)"),
+    ):
+        parameters = ("x",) * statement.count("?")
+        plan = connection.execute(f"EXPLAIN QUERY PLAN {statement}", parameters).fetchall()
+        assert any(index in row[3] for row in plan), (statement, plan)
+    connection.close()

@@ -31,7 +31,7 @@ _BUSY_SECONDS = 10.0
 _PAGE = 5_000  # rows moved at a time
 _FIND = """
 SELECT json_group_array(json_array(e.event_id, e.kind, e.sequence, e.time, e.body))
-FROM json_each(?) ids CROSS JOIN events e ON e.experiment = ? AND e.event_id = ids.value"""
+FROM json_each(?) ids CROSS JOIN events e INDEXED BY one_per_id ON e.experiment = ? AND e.event_id = ids.value"""
 _INSERT = """
 INSERT INTO events (sequence, experiment, kind, event_id, time, about, body, hash)
 SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7

@@ -1,5 +1,10 @@
 """Cross-site requests and DNS rebinding, as a browser would send them."""
 
+import threading
+import time
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
 import pytest
 
 from headstart.serve.http.access import draw_key
@@ -125,3 +130,31 @@ def test_the_nearest_address_that_is_no_proxy_of_ours(peer, forwarded, caller):
 
 def test_a_decision_needs_no_origin(ads):
     assert ads.post("/v1/ads/decide", json={"context": USER}).status_code == 200
+
+
+ATTACK = """<!doctype html><title>waiting</title><form id=f method=post enctype=text/plain action="{url}">
+<input name='{{"reason":"' value='"}}'></form><iframe name=i></iframe><script>
+const body = '{{"reason": "mine"}}';
+Promise.allSettled([
+  fetch("{url}", {{method: "POST", mode: "no-cors", body}}),
+  fetch("{url}", {{method: "POST", body, headers: {{"content-type": "application/json"}}}}),
+  fetch("{read}").then(answer => answer.text()).then(text => {{ document.body.dataset.read = text }}),
+]).then(() => {{ f.target = "i"; f.submit(); setTimeout(() => {{ document.title = "tried" }}, 500) }});
+</script>"""
+
+
+def test_a_page_of_another_origin_in_a_real_browser(ads, browser, tmp_path):
+    """It posts by fetch, as text and as JSON, and by a form; it reads."""
+    page = ATTACK.format(url=f"{ads.base_url}/v1/ads/freeze", read=f"{ads.base_url}/v1/ads/state")
+    (tmp_path / "index.html").write_text(page)
+    handler = partial(SimpleHTTPRequestHandler, directory=tmp_path)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as elsewhere:
+        threading.Thread(target=elsewhere.serve_forever, daemon=True).start()
+        browser.get(f"http://localhost:{elsewhere.server_port}/index.html")
+        end = time.monotonic() + 20.0
+        while browser.title != "tried":
+            assert time.monotonic() < end, "it did not try"
+            time.sleep(0.05)
+        elsewhere.shutdown()
+    assert browser.execute_script("return document.body.dataset.read") is None
+    assert ads.get("/v1/ads/state").json()["is_frozen"] is False

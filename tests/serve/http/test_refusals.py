@@ -9,7 +9,7 @@ from headstart.serve.errors import PolicyFailed, UnknownExperiment
 from headstart.serve.http.access import draw_key
 from headstart.serve.http.app import App
 from headstart.serve.http.refusals import Refusals
-from tests.serve.in_process import USER, configure, running, served
+from tests.serve.in_process import ADS, USER, configure, running, served
 
 INTERNAL = ("/", "sqlite", "10.0.0.9", "psycopg", "port 5432")
 
@@ -64,18 +64,28 @@ def test_a_caller_who_may_only_decide_is_not_told_what_else_there_is(tmp_path):
             assert ["known:" in answer.text for answer in answers] == [is_told] * 3
 
 
-def test_open_endpoints_say_a_word(tmp_path):
-    """A store whose file is gone, with keys: anybody sees that it is the store, its readers see why."""
+def test_open_endpoints_say_a_word_and_readers_get_the_rest(tmp_path):
+    """Of two experiments one has lost its log: that is nobody's business, and no reason to stop the other."""
     secret, key = draw_key("ops", ("admin",))
     keys = {"ops": {"sha256": key.sha256, "scopes": ["admin"]}}
-    with served(tmp_path / "s.sqlite", keys=keys) as client:
+    log = tmp_path / "yesterday.csv"
+    log.write_text("ad,click\n" + "video,1\nimage,0\nvideo,0\nimage,1\n" * 30)
+    source = {"path": str(log), "action": "ad", "outcome": "click", "estimate_propensities": True}
+    lost = {"actions": ["image", "video"], "oracle": "UCB", "evaluator": "ExactMatching", "log": source}
+    log.unlink()
+    with served(tmp_path / "s.sqlite", {"ads": ADS, "lost": lost}, keys=keys) as client:
         assert client.get("/health").json() == {"status": "alive"}
-        assert client.get("/ready").json() == {"is_ready": True}
+        ready = client.get("/ready")
+        assert (ready.status_code, ready.json()) == (200, {"is_ready": True, "why": "experiment"})
         assert client.get("/openapi.json").status_code == 401
         assert client.get("/v1/status").status_code == 401
-        status = client.get("/v1/status", headers={"Authorization": f"Bearer {secret}"}).json()
-        assert status["is_ready"] is True
-        assert "broken" in status
+        client.headers["Authorization"] = f"Bearer {secret}"
+        status = client.get("/v1/status").json()
+        assert "yesterday.csv" in status["broken"]["lost"]
+        assert client.post("/v1/ads/decide", json={"context": USER}).status_code == 200
+        refused = client.post("/v1/lost/decide", json={})
+        assert refused.status_code == 503
+        assert "yesterday" not in refused.text
 
 
 @contextmanager

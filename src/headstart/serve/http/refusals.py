@@ -12,13 +12,22 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from headstart.errors import HeadstartError
-from headstart.serve.errors import ConflictError, PolicyFailed, StoreCorrupt, StoreUnavailable, UnknownExperiment
+from headstart.serve.errors import (
+    ConflictError,
+    HistoryLost,
+    PolicyFailed,
+    StoreCorrupt,
+    StoreUnavailable,
+    UnknownExperiment,
+)
 from headstart.serve.http.wire import RequestError
 
 logger = logging.getLogger("headstart.serve")
 _QUIET_SECONDS = 10.0
 _LISTING = "; known: "  # how our errors list what there is
 _FAILURES: tuple[tuple[type[HeadstartError], int, str, str], ...] = (
+    (HistoryLost, 503, "history_lost",
+     "the store lacks events that it once had: nothing is recorded until somebody has looked at it"),
     (StoreUnavailable, 503, "store_unavailable",
      "the store cannot be written now: ask again with the same event_id, nothing can count twice"),
     (StoreCorrupt, 500, "store_corrupt", "the store contradicts itself: the service's log says where"),

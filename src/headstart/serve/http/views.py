@@ -123,14 +123,22 @@ class Looks:
         return _json({"status": "alive"})
 
     async def ready(self, _: Request) -> Response:
-        """It can decide, durably; if not, what is in the way, in a word: anybody may ask. Nothing is waited for."""
-        why = _find_obstacle(self._engine.health())
-        return _json({"is_ready": True}) if why is None else _json({"is_ready": False, "why": why}, 503)
+        """It can decide, durably; what is in the way is a word, as anybody may ask. Nothing is waited for."""
+        told = self._readiness(self._engine.health())
+        return _json(told, 200 if told["is_ready"] else 503)
 
     async def status(self, _: Request) -> Response:
         """All that is known of its health, for those who run it."""
         health = self._engine.health()
-        return _json({"is_ready": _find_obstacle(health) is None, **health})
+        return _json({**self._readiness(health), **health})
+
+    def _readiness(self, health: Health) -> dict[str, object]:
+        """One broken experiment is no reason to send the users of all others away."""
+        if not health["is_writable"]:
+            return {"is_ready": False, "why": "store"}
+        if health["broken"]:
+            return {"is_ready": len(health["broken"]) < len(self._app.overviews), "why": "experiment"}
+        return {"is_ready": True}
 
     async def metrics(self, _: Request) -> Response:
         """For Prometheus."""
@@ -192,12 +200,6 @@ class Looks:
         place = files("headstart.serve.telling.pages") / "static" if is_ours else files("plotly") / "package_data"
         body = await in_thread((place / name).read_bytes)
         return Response(body, media_type=_STATIC[name], headers={**_AS_SAID, "Cache-Control": "max-age=3600"})
-
-
-def _find_obstacle(health: Health) -> str | None:
-    if not health["is_writable"]:
-        return "store"
-    return "experiment" if health["broken"] else None
 
 
 def _spool(rows: Iterable[DecisionRow], config: ExperimentConfig) -> IO[bytes]:

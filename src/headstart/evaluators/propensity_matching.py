@@ -35,10 +35,14 @@ _MODEL_ROWS = 100_000  # of a table: what its default model is fitted to
 
 
 class KnownPropensityState(NamedTuple):
-    """The logged vector where the log shows the context, a model elsewhere."""
+    """The logged vector, rounded to pivots, where the log shows the context; a model elsewhere.
+
+    Nothing but the pivots is asked for. Rounded, the rows of a log are the same numbers wherever they were estimated,
+    but for a tie.
+    """
 
     lookup: Lookup  # contexts, all with tag 0
-    vectors: Floats  # (m, K)
+    vectors: Floats  # (m, K) the last column is 0: its pivot is not asked for
     model: State  # one that implements fill_propensities
 
 
@@ -140,9 +144,10 @@ class PropensityMatching(CompiledEvaluator[PropensityMatchingState]):
         lookup: Lookup
         strata: Strata | CountedStrata
         if isinstance(log, Log):
-            lookup, strata, vectors = _strata_of_rows(log, levels, model, rng)
+            points = _points_of_rows(log, levels, model)
+            lookup, strata = look_up_rows(points, log, rng)
             if propensity is None and known is not None:
-                known = _known_where_shown(log, vectors, known)
+                known = _known_where_shown(log, levels[points.astype(np.int64)], known)
         else:
             # A model that is not logistic is refused there, in words.
             weighed = log if log.has_propensity_vectors else log.with_propensities_from(model)  # type: ignore[arg-type]
@@ -169,20 +174,19 @@ class PropensityMatching(CompiledEvaluator[PropensityMatchingState]):
         return None if math.isnan(outcome) else outcome
 
 
-def _strata_of_rows(
-    log: Log, levels: Floats, model: Callable[..., ArrayLike], rng: RNG
-) -> tuple[Lookup, Strata, Floats]:
+def _points_of_rows(log: Log, levels: Floats, model: Callable[..., ArrayLike]) -> Floats:
+    """The lattice point of each row, (n, K - 1)."""
     vectors = log.propensity_matrix
     check_vector(model(log.contexts[0]), log.n_actions)
     if vectors is None:
         vectors = np.array([check_vector(model(row), log.n_actions) for row in log.contexts])
     points = np.empty((len(log), log.n_actions - 1))
     kernels.compiled(_stratify_rows)(levels, vectors, points)
-    return *look_up_rows(points, log, rng), vectors
+    return points
 
 
-def _known_where_shown(log: Log, vectors: Floats, model: State) -> KnownPropensityState:
+def _known_where_shown(log: Log, rounded: Floats, model: State) -> KnownPropensityState:
     rows, row_keys = make_lookup(log.contexts, np.zeros(len(log), dtype=np.int64))
-    kept = np.empty((rows.tags.size, log.n_actions))
-    kept[row_keys] = vectors
+    kept = np.zeros((rows.tags.size, log.n_actions))
+    kept[row_keys, :-1] = rounded
     return KnownPropensityState(rows, kept, model)

@@ -60,6 +60,19 @@ def test_the_same_seed_gives_the_same_future_and_a_state_can_be_taken_up():
     assert [other.play() for _ in range(20)] == [one.play() for _ in range(20)]
 
 
+def test_a_state_says_how_users_are_seen():
+    """Standard units are the log's: a start from another log that takes up the state sees users as the first does."""
+    log = logged()
+    one = start(log, decide_on=[0, 1], rng=3)
+    wider = hs.Log(log.actions, log.outcomes, 2.0 * log.contexts + 1.0, log.propensities, n_actions=log.n_actions)
+    other = start(wider, decide_on=[0, 1], rng=9)
+    user = log.contexts[5]
+    assert not np.array_equal(other.seen(user), one.seen(user))
+    other.set_state(one.get_state())
+    np.testing.assert_array_equal(other.seen(user), one.seen(user))
+    np.testing.assert_array_equal(other.probabilities(user), one.probabilities(user))
+
+
 def test_full_trust_follows_the_log():
     policy = start(logged(1000), trust=1.0, rng=0)
     assert policy.probabilities().max() > 0.99

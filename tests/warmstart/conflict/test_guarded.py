@@ -89,6 +89,24 @@ def test_an_oracle_that_mixes_its_actions_begins_again_with_the_same_users():
     assert policy.readings().counts[1] > 10
 
 
+def test_a_new_beginning_is_made_of_what_was_saved():
+    """A twin whose log says something else takes up a state, and withdraws action 0: the rest is the saved log's."""
+
+    def make(shift: float) -> Revocable:
+        outcomes = np.clip(LOG.outcomes + shift, 0.0, 1.0)
+        log = hs.Log(LOG.actions, outcomes, LOG.contexts, LOG.propensities, n_actions=3)
+        return Revocable(hs.WarmStart(hs.Exp3(3, rng=1), hs.IPSWeighting(log), schedule="batch", rng=1), rng=7)
+
+    policy, twin = make(0.0), make(0.3)
+    policy.play(USER)
+    twin.set_state(policy.get_state())
+    for one in (policy, twin):
+        one.withdraw(0)
+        one.play(USER)
+    np.testing.assert_array_equal(twin.readings().means, policy.readings().means)
+    np.testing.assert_array_equal(twin.probabilities(USER), policy.probabilities(USER))
+
+
 @pytest.mark.parametrize("name", ["UCB", "ThompsonGaussian"])
 def test_compiled_and_plain_withdraw_alike(name: str):
     summary = hs.IPSWeighting(LIE).summary()

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias, TypeGuard
+from typing import TypeAlias
 
 from headstart.checks import check_number
 from headstart.errors import OptionError
+from headstart.estimates.outliers import Range
 from headstart.logs.encoding import Encoding
 from headstart.logs.log import Log
+from headstart.serve.columns import Kind, read_columns, read_range
+from headstart.serve.tables import Table, check_keys, check_table, is_list
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _TOP = ("store", "anchor", "after_loss", "experiments", "server", "keys")
 _PER_EXPERIMENT = (
     "actions", "contexts", "oracle", "evaluator", "log", "guard", "schedule", "epsilon", "holdout",
-    "outcome_window", "default_outcome", "seed", "revision",
+    "outcome_window", "default_outcome", "seed", "revision", "outcome_range", "outside",
 )  # fmt: skip
 Label: TypeAlias = str | int  # of an action
-Category: TypeAlias = str | int | bool
-Table: TypeAlias = Mapping[str, object]  # of TOML: what stands in it is checked where it is read
 
 
 @dataclass(frozen=True)
@@ -46,12 +47,13 @@ class ExperimentConfig:
     `default_outcome`, every decision is learnt when its `outcome_window` (seconds) closes, with the outcome that came
     or the default; without one, outcomes are learnt as they come, and those after the window are not. Without a
     `seed` it gets a random one when it is first recorded, for life. A higher `revision` than the recorded one's makes
-    a configuration the newest, whatever was recorded before.
+    a configuration the newest, whatever was recorded before. What lies outside a declared range is refused, or
+    recorded as it came and learnt as the nearest value inside (`outside`).
     """
 
     name: str
     actions: tuple[Label, ...]
-    contexts: Mapping[str, str | tuple[Category, ...]] = field(default_factory=dict)  # "number" or the categories
+    contexts: Mapping[str, Kind] = field(default_factory=dict)
     oracle: Part | None = None
     evaluator: Part | None = None
     log: Log | Table | None = None  # in memory, or path and the options of read_log
@@ -63,6 +65,9 @@ class ExperimentConfig:
     default_outcome: float | None = None
     seed: int | None = None
     revision: int = 0
+    ranges: Mapping[str, Range] = field(default_factory=dict)  # of columns that are numbers
+    outcome_range: Range | None = None
+    outside: str = "refuse"  # or "clip"
 
     @property
     def at(self) -> str:
@@ -88,9 +93,14 @@ class ExperimentConfig:
     def as_dict(self) -> dict[str, object]:
         """What a `configuration` event holds: the same text for the same configuration."""
         source = self.log
+        bounds: dict[str, object] = {}  # absent where nothing is declared: as before there were any
+        if self.outcome_range is not None:
+            bounds["outcome_range"] = list(self.outcome_range)
+        if self.outside != "refuse":
+            bounds["outside"] = self.outside
         return {
             "actions": list(self.actions),
-            "contexts": {name: kind if kind == "number" else list(kind) for name, kind in self.contexts.items()},
+            "contexts": {name: self._kind(name) for name in self.contexts},
             "oracle": self.oracle and self.oracle.as_dict(),
             "evaluator": self.evaluator and self.evaluator.as_dict(),
             "log": {"rows": "in memory"} if isinstance(source, Log) else source and dict(source),
@@ -102,7 +112,15 @@ class ExperimentConfig:
             "default_outcome": self.default_outcome,
             "seed": self.seed,
             **({"revision": self.revision} if self.revision else {}),  # absent as before there were any
+            **bounds,
         }
+
+    def _kind(self, column: str) -> object:
+        """A column as it was declared."""
+        if column in self.ranges:
+            return {"range": list(self.ranges[column])}
+        kind = self.contexts[column]
+        return kind if kind == "number" else list(kind)
 
 
 @dataclass(frozen=True)
@@ -143,7 +161,7 @@ def read_experiment(name: str, table: Table, folder: Path = Path()) -> Experimen
     at = f"experiments.{name}"
     if not _NAME.fullmatch(name):
         raise OptionError(f"{at}: a name is 1 to 64 letters, digits, - and _, and begins with a letter or digit")
-    _check_keys(at, table, _PER_EXPERIMENT)
+    check_keys(at, table, _PER_EXPERIMENT)
     window, default = table.get("outcome_window"), table.get("default_outcome")
     if default is not None and window is None:
         raise OptionError(f"{at}.default_outcome needs {at}.outcome_window: when is an outcome missing?")
@@ -154,10 +172,14 @@ def read_experiment(name: str, table: Table, folder: Path = Path()) -> Experimen
     if evaluator is not None and log is None and evaluator.name != "NoLog":
         raise OptionError(f"{at}.evaluator needs {at}.log: what is it to evaluate?")
     holdout = check_number(f"{at}.holdout", table.get("holdout", 0.0), 0.0, 1.0)
+    contexts, ranges = read_columns(f"{at}.contexts", table.get("contexts") or {})
+    outside = table.get("outside", "refuse")
+    if outside not in ("refuse", "clip"):
+        raise OptionError(f"{at}.outside must be 'refuse' or 'clip', got {outside!r}")
     return ExperimentConfig(
         name=name,
         actions=_read_actions(f"{at}.actions", table.get("actions")),
-        contexts=_read_contexts(f"{at}.contexts", table.get("contexts") or {}),
+        contexts=contexts,
         oracle=_read_part(f"{at}.oracle", table.get("oracle")),
         evaluator=evaluator,
         log=_read_source(f"{at}.log", log, folder),
@@ -169,12 +191,15 @@ def read_experiment(name: str, table: Table, folder: Path = Path()) -> Experimen
         default_outcome=None if default is None else check_number(f"{at}.default_outcome", default),
         seed=_read_whole(f"{at}.seed", table.get("seed")),
         revision=_read_whole(f"{at}.revision", table.get("revision")) or 0,
+        ranges=ranges,
+        outcome_range=_read_outcome_range(at, table.get("outcome_range"), default),
+        outside=outside,
     )
 
 
 def _read_service(tables: Table, folder: Path) -> ServiceConfig:
-    _check_keys("the configuration", tables, _TOP)
-    experiments = _check_table("experiments", tables.get("experiments"))
+    check_keys("the configuration", tables, _TOP)
+    experiments = check_table("experiments", tables.get("experiments"))
     if not experiments:
         raise OptionError("experiments is missing: declare at least one, [experiments.NAME]")
     store = tables.get("store", "headstart.sqlite")
@@ -186,13 +211,13 @@ def _read_service(tables: Table, folder: Path) -> ServiceConfig:
     if after_loss not in ("refuse", "go on"):
         raise OptionError(f"after_loss must be 'refuse' or 'go on', got {after_loss!r}")
     return ServiceConfig(
-        {name: read_experiment(name, _check_table(f"experiments.{name}", table), folder)
+        {name: read_experiment(name, check_table(f"experiments.{name}", table), folder)
          for name, table in experiments.items()},
         store,
         _read_anchor(tables.get("anchor"), store, folder),
         str(after_loss),
-        _check_table("server", tables.get("server") or {}),
-        _check_table("keys", tables.get("keys") or {}),
+        check_table("server", tables.get("server") or {}),
+        check_table("keys", tables.get("keys") or {}),
     )  # fmt: skip
 
 
@@ -204,46 +229,26 @@ def _read_anchor(value: object, store: str, folder: Path) -> str | None:
     return str(folder / value)
 
 
-def _check_table(at: str, value: object) -> Table:
-    if not isinstance(value, Mapping):
-        raise OptionError(f"{at} must be a table, got {value!r}")
-    return value
-
-
-def _check_keys(at: str, table: Table, known: Sequence[str]) -> None:
-    for key in table:
-        if key not in known:
-            raise OptionError(f"{at} has no setting {key!r}; known: {', '.join(known)}")
-
-
 def _read_actions(at: str, value: object) -> tuple[Label, ...]:
-    if not _is_list(value) or len(value) < 2:
+    if not is_list(value) or len(value) < 2:
         raise OptionError(f"{at} must be a list of at least two labels, got {value!r}")
+    labels: list[Label] = []
     for label in value:
         if not isinstance(label, str | int) or isinstance(label, bool) or label == "":
             raise OptionError(f"{at} must be text or whole numbers, got {label!r}")
-    if len({str(label) for label in value}) < len(value):
-        raise OptionError(f"{at} must differ, got {list(value)}")
-    return tuple(value)
+        labels.append(label)
+    if len({str(label) for label in labels}) < len(labels):
+        raise OptionError(f"{at} must differ, got {labels}")
+    return tuple(labels)
 
 
-def _is_list(value: object) -> TypeGuard[Sequence[Category]]:
-    """Of what is still to be checked one by one."""
-    return isinstance(value, Sequence) and not isinstance(value, str)
-
-
-def _read_contexts(at: str, table: object) -> dict[str, str | tuple[Category, ...]]:
-    contexts: dict[str, str | tuple[Category, ...]] = {}
-    for column, kind in _check_table(at, table).items():
-        if kind == "number":
-            contexts[column] = "number"
-            continue
-        if not _is_list(kind) or not kind or not all(isinstance(category, str | int | bool) for category in kind):
-            raise OptionError(f'{at}.{column} must be "number" or a list of categories, got {kind!r}')
-        if len({str(category) for category in kind}) < len(kind):
-            raise OptionError(f"{at}.{column} must have different categories, got {list(kind)}")
-        contexts[column] = tuple(kind)
-    return contexts
+def _read_outcome_range(at: str, value: object, default: object) -> Range | None:
+    if value is None:
+        return None
+    found = read_range(f"{at}.outcome_range", value)
+    if default is not None:
+        check_number(f"{at}.default_outcome", default, *found)
+    return found
 
 
 def _read_whole(at: str, value: object) -> int | None:
@@ -267,7 +272,7 @@ def _read_part(at: str, value: object) -> Part | None:
 def _read_source(at: str, value: object, folder: Path) -> Log | Table | None:
     if value is None or isinstance(value, Log):
         return value
-    table = dict(_check_table(at, value))
+    table = dict(check_table(at, value))
     if table.get("rows") == "in memory":  # from a configuration event: the rows stand elsewhere
         return table
     path = table.get("path")

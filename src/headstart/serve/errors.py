@@ -3,6 +3,7 @@
 HeadstartError
 └── ServiceError
     ├── UnknownExperiment      no experiment of that name is declared
+    ├── UnknownDecision        no decision has that event id
     ├── ConflictError          the event id belongs to another decision: nothing was recorded
     ├── PolicyFailed           an oracle raised while it decided: nothing was recorded
     ├── StoreUnavailable       the store cannot be written or read now: nothing was applied, try again
@@ -24,6 +25,10 @@ class UnknownExperiment(ServiceError, KeyError):
 
     def __str__(self) -> str:  # KeyError would show the message in quotes
         return str(self.args[0]) if self.args else ""
+
+
+class UnknownDecision(ServiceError):
+    """No decision has that event id."""
 
 
 class ConflictError(ServiceError):

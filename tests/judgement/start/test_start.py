@@ -332,3 +332,26 @@ def test_settings_outside_their_range(options, message: str):
 def test_something_else_than_a_log():
     with pytest.raises(OptionError, match=r"log must be a Log or a LogTable \(hs\.read_log\(\.\.\.\)\), got list"):
         start([1, 2, 3])
+
+
+# --- one wild row
+
+
+@pytest.mark.parametrize("wild", ["age", "outcome"])
+def test_one_wild_row_does_not_undo_the_others(wild: str):
+    """Unbounded, age = 1e200 in one row made all other ages the mean, and an outcome of 1e300 all fits infinite."""
+    rng = np.random.default_rng(0)
+    ages, actions = rng.uniform(18, 80, 2000), rng.integers(0, 2, 2000)
+    outcomes = (rng.random(2000) < np.where(actions == (ages > 49), 0.86, 0.06)).astype(float)
+    plain = start(hs.Log(actions, outcomes, {"age": ages}, np.full(2000, 0.5)), decide_on=["age"], rng=0)
+    if wild == "age":
+        ages[77] = 1e200
+    else:
+        outcomes[77] = 1e300
+    policy = start(hs.Log(actions, outcomes, {"age": ages}, np.full(2000, 0.5)), decide_on=["age"], rng=0)
+    for each in (plain, policy):
+        assert each.probabilities([20.0])[0] > 0.9
+        assert each.probabilities([78.0])[1] > 0.9
+    name = "age" if wild == "age" else "an outcome"
+    assert f"1 of 2000 rows have {name} far outside the others" in policy.explanation
+    assert "far outside" not in plain.explanation

@@ -186,7 +186,7 @@ def test_a_new_configuration_learns_again_what_still_fits(address):
     with open_engine(address, oracle="ThompsonBeta") as engine:  # takes outcomes in [0, 1]
         state = engine.state("ads")
         assert sum(a["policy"]["counts"] for a in state["actions"]) == 1
-        assert (state["set_aside"], state["learnt"]) == (1, 2)
+        assert (state["not_learnable"], state["learnt"]) == (1, 2)
         with pytest.raises(OutcomeError, match=r"in \[0, 1\]"):
             engine.outcome("ads", engine.decide("ads").event_id, 3.0)
 

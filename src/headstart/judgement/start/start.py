@@ -18,8 +18,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from headstart.arrays import Floats
 from headstart.errors import OptionError
 from headstart.estimates.doubly_robust import robust_means
+from headstart.estimates.outliers import clip_log, find_ranges
 from headstart.estimates.population import as_population
 from headstart.estimates.propensity.missing import fill_missing
 from headstart.estimates.summary import Summary
@@ -78,7 +80,7 @@ def start(
     """
     users = _check_users(horizon, options)
     generator = as_generator(rng)
-    rows, reasons = _take_rows(log, options.most_rows)
+    rows, reasons = _bound_rows(*_take_rows(log, options.most_rows))
     used = _settle_propensities(rows, population)
     contexts = None if population is None else as_population(population, rows)
     summary = robust_means(used.log, users=contexts).summary
@@ -131,6 +133,32 @@ def _take_rows(log: AnyLog, most: int) -> tuple[Log, list[str]]:
         return log.to_log(), []
     rows = log.sample(most, rng=0)
     return rows, [f"{len(rows):,} of the table's {n:,} rows were looked at, drawn by lot"]
+
+
+def _bound_rows(log: Log, notes: list[str]) -> tuple[Log, list[str]]:
+    """The log with values far outside all others drawn to the range of those, and a word on each such column.
+
+    One age of 1e200 would make every other one the mean, one outcome of 1e300 every fit infinite.
+    """
+    if not _may_stray(np.column_stack([log.outcomes, log.contexts])):
+        return log, notes
+    outcome, columns = find_ranges(log)
+    found = {"an outcome": outcome, **columns}
+    far = {name: each for name, each in found.items() if each is not None and each.n_outside}
+    told = [
+        f"{each.n_outside} of {len(log)} rows have {name} far outside the others: it counts as the nearest value in "
+        f"[{each.low:.4g}, {each.high:.4g}]"
+        for name, each in far.items()
+    ]
+    ranges = {name: (each.low, each.high) for name, each in far.items()}
+    return clip_log(log, ranges.pop("an outcome", None), ranges), [*notes, *told]
+
+
+def _may_stray(values: Floats) -> bool:
+    """Whether nearly all of a column is huddled in a fiftieth of its range, as it is beside a value far outside."""
+    with np.errstate(over="ignore"):
+        middles, spans = np.median(values, axis=0), np.ptp(values, axis=0)
+        return bool((np.mean(np.abs(values - middles) <= 0.02 * spans, axis=0) > 0.9).any())
 
 
 class Settled(NamedTuple):

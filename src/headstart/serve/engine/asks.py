@@ -14,6 +14,7 @@ from typing import NamedTuple, TypedDict
 from headstart.checks import check_outcome_in
 from headstart.errors import ActionError, ContextError, HeadstartError, OptionError
 from headstart.serve.config import ExperimentConfig, Label
+from headstart.serve.engine.bounds import Bounds, check_column, check_outcome_within
 from headstart.serve.engine.fold import Fold
 from headstart.serve.store.events import Body, Context
 
@@ -68,13 +69,22 @@ class SteerAsk(NamedTuple):
     body: Body
 
 
+class AsideAsk(NamedTuple):
+    """Set one decision aside, or take it back."""
+
+    experiment: str
+    event_id: str
+    kind: str
+    body: Body
+
+
 class CloseAsk(NamedTuple):
     """Close the windows that are over."""
 
     experiment: str
 
 
-Ask = DecideAsk | OutcomeAsk | SteerAsk | CloseAsk
+Ask = DecideAsk | OutcomeAsk | SteerAsk | AsideAsk | CloseAsk
 
 
 def as_decide(fold: Fold, user: User, milliseconds: int) -> DecideAsk:
@@ -92,7 +102,7 @@ def fit(fold: Fold, user: User) -> Fitted:
     """A request by the columns and actions that there are now."""
     config, available = fold.config, user.get("available")
     try:
-        seen = check_user(config, user.get("context") or {})
+        seen = check_user(config, fold.bounds, user.get("context") or {})
         return Fitted(config, seen, None if available is None else check_offered(config, available))
     except HeadstartError as refusal:
         return Fitted(config, {}, None, refusal)
@@ -105,8 +115,9 @@ def as_outcome(fold: Fold, event_id: str, outcome: object) -> OutcomeAsk:
 
 
 def check_learnable(fold: Fold, outcome: float) -> None:
-    """Refuse an outcome that the present policy could not learn."""
+    """Refuse an outcome that the present policy could not learn, or that is outside what is declared."""
     check_outcome_in(outcome, *fold.outcome_range, "this experiment's policy")
+    check_outcome_within(fold.config, fold.bounds, outcome)
 
 
 def check_event_id(event_id: object) -> str:
@@ -116,8 +127,8 @@ def check_event_id(event_id: object) -> str:
     return event_id
 
 
-def check_user(config: ExperimentConfig, context: Mapping[str, object]) -> Context:
-    """Every column of the experiment, none besides; numbers finite, categories known."""
+def check_user(config: ExperimentConfig, bounds: Bounds, context: Mapping[str, object]) -> Context:
+    """Every column of the experiment, none besides; numbers finite and allowed, categories known."""
     seen: Context = {}
     for column, kind in config.contexts.items():
         try:
@@ -125,7 +136,7 @@ def check_user(config: ExperimentConfig, context: Mapping[str, object]) -> Conte
         except (KeyError, TypeError):
             raise ContextError(f"context column {column!r} is missing") from None
         if kind == "number":
-            seen[column] = _check_number(column, value)
+            seen[column] = check_column(config, bounds, column, _check_number(column, value))
             continue
         for category in kind:
             if value == category and type(value) is type(category):  # true is not 1

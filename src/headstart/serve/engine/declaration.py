@@ -18,6 +18,7 @@ import orjson
 from headstart.errors import OptionError
 from headstart.logs.log import Log
 from headstart.serve.config import ExperimentConfig
+from headstart.serve.engine.bounds import Bounds
 from headstart.serve.engine.fits import Fit, record_fit
 from headstart.serve.engine.policies import build_policy
 from headstart.serve.engine.served_policy import ServedPolicy
@@ -165,7 +166,7 @@ def _check_fixed(config: ExperimentConfig, known: Sequence[Event]) -> None:
 
 def _check_buildable(config: ExperimentConfig, source: Source | None) -> ServedPolicy:
     """The policy; what cannot be built must not be recorded: every replica would fail on it."""
-    policy = build_policy(config, source and source.log)
+    policy = build_policy(config, source and source.log, Bounds.in_force(config, source and source.summary()))
     low, high = policy.outcome_range
     if config.default_outcome is not None and not low <= config.default_outcome <= high:
         raise OptionError(

@@ -18,7 +18,18 @@ from headstart.errors import HeadstartError, OptionError
 from headstart.serve.config import ServiceConfig
 from headstart.serve.engine.anchor import Anchor
 from headstart.serve.engine.answers import Answer, Kind, asked, attempt, merge_answers, only_answer
-from headstart.serve.engine.asks import Ask, CloseAsk, DecideAsk, DecisionTerms, SteerAsk, User, as_decide, as_outcome
+from headstart.serve.engine.asks import (
+    AsideAsk,
+    Ask,
+    CloseAsk,
+    DecideAsk,
+    DecisionTerms,
+    SteerAsk,
+    User,
+    as_decide,
+    as_outcome,
+    check_event_id,
+)
 from headstart.serve.engine.export import DecisionRow, export_rows
 from headstart.serve.engine.fold import Fold
 from headstart.serve.engine.history import Seen, read_history
@@ -167,6 +178,18 @@ class Engine:
         """Go on as if there had been no log: everything that users taught is learnt again without it."""
         return self._steer(experiment, kinds.LOG_WITHDRAWN, {"reason": reason, "by": by, "address": address})
 
+    def set_aside(self, experiment: str, event_id: str, reason: str = "", *, by: str = "", address: str = "") -> int:
+        """Go on as if a decision's outcome had never come, nor will: for a mistake. The event's sequence number."""
+        self._fold(experiment)
+        body = {"reason": reason, "by": by, "address": address}
+        return self._ask(int, AsideAsk(experiment, check_event_id(event_id), kinds.SET_ASIDE, body))
+
+    def take_back(self, experiment: str, event_id: str, reason: str = "", *, by: str = "", address: str = "") -> int:
+        """Let a decision count again that was set aside; 0 if it was not."""
+        self._fold(experiment)
+        body = {"reason": reason, "by": by, "address": address}
+        return self._ask(int, AsideAsk(experiment, check_event_id(event_id), kinds.TAKEN_BACK, body))
+
     def close_windows(self) -> int:
         """Learn the decisions whose outcome window is over by now; how many. A running engine does it by itself."""
         closed = 0
@@ -188,6 +211,10 @@ class Engine:
         ledger = self._ledger(experiment)
         with ledger.lock:
             return ledger.fold.fingerprint()
+
+    def rewritten(self, experiment: str) -> int:
+        """The last event that changed what earlier outcomes count: a history read before it is out of date."""
+        return self._fold(experiment).rewritten
 
     def events(self, experiment: str, after: int = 0, limit: int = PAGE) -> list[Event]:
         """Events after a sequence number, in their order."""

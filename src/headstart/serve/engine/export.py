@@ -29,6 +29,7 @@ class DecisionRow(TypedDict):
     probabilities: list[float]  # in the order of the present actions
     version: int
     is_holdout: bool
+    is_set_aside: bool
     outcome: float | None
 
 
@@ -36,8 +37,9 @@ def export_rows(reader: Reader, fold: Fold, after: int = 0) -> Iterator[Decision
     """Decisions joined to their outcomes; an outcome is None while it is not known.
 
     With a default outcome it is None until the window closes, also where an outcome has come: rows whose outcome is
-    known must not be those of the quick answers. A late outcome does not count. Probabilities are in the order of the
-    present actions; a decision for an action that the experiment no longer has is left out (`Engine.events` has it).
+    known must not be those of the quick answers. A late outcome does not count; of a decision that was set aside it
+    is None for good. One outside the bounds is what came. Probabilities are in the order of the present actions; a
+    decision for an action that the experiment no longer has is left out (`Engine.events` has it).
     """
     default, closed_through = fold.config.default_outcome, fold.closed_through
     at_close = fold.learns_at_close
@@ -49,6 +51,7 @@ def export_rows(reader: Reader, fold: Fold, after: int = 0) -> Iterator[Decision
         value = None if outcome is None else read_body(outcome)["outcome"]
         if at_close:
             value = None if sequence > closed_through else default if value is None else value
+        is_set_aside = sequence in fold.aside
         yield {
             "sequence": sequence,
             "event_id": event_id,
@@ -60,7 +63,8 @@ def export_rows(reader: Reader, fold: Fold, after: int = 0) -> Iterator[Decision
             "probabilities": probabilities,
             "version": body["version"],
             "is_holdout": body.get("is_holdout", False),
-            "outcome": value,
+            "is_set_aside": is_set_aside,
+            "outcome": None if is_set_aside else value,
         }
 
 

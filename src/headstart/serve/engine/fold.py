@@ -5,6 +5,7 @@
     window_closed                              its decisions are learnt, in their order
     frozen ... unfrozen                        outcomes between the two are learnt at the second
     rolled_back                                what was learnt after a version is forgotten
+    set_aside, taken_back                      one decision is learnt and counted no more, or again
     accepted                                   somebody went on with a store that had lost events; nothing else
     decision, late, dangling, conflicting      counted; the policy stays as it is
 
@@ -22,6 +23,7 @@ from typing import Any, Protocol
 from headstart.errors import HeadstartError
 from headstart.parts import OracleAbilities, Saved
 from headstart.serve.config import ExperimentConfig, read_experiment
+from headstart.serve.engine.bounds import UNBOUNDED, Bounds
 from headstart.serve.engine.fits import take_up_fit
 from headstart.serve.engine.policies import build_policy
 from headstart.serve.engine.served_policy import ServedPolicy
@@ -71,8 +73,12 @@ class Fold:
         self.counts_after: list[list[int]] = []  # stretches (after, through] of earlier events that still count
         self.began = 0  # and everything after this one
         self.declared: list[list[Any]] = []  # [sequence, actions] of every configuration so far
-        self.tally = EventTally()
-        self.set_aside = 0  # outcomes that the present policy cannot take: an action or column it does not have
+        self.bounds = UNBOUNDED  # values that the policy sees and learns
+        self.aside: dict[int, int] = {}  # decisions that are not learnt, and the event that set each aside
+        self.rewritten = 0  # the last event that changed what earlier outcomes count
+        self._tally = EventTally()
+        self._is_counted = True  # whether the tally's outcomes are those that count now
+        self.not_learnable = 0  # outcomes that the present policy cannot take: an action or column it does not have
         self.quiet_until = 0  # learning before this event would be thrown away
         self._rows, self._read_fit = reader.learnt, reader.fit
         self._find_source, self._on_lost_fit = find_source, on_lost_fit
@@ -89,6 +95,16 @@ class Fold:
     def _configure(self, config: ExperimentConfig) -> None:
         self._config = config
         self._indices = {label: a for a, label in enumerate(config.actions)}
+
+    @property
+    def tally(self) -> EventTally:
+        """What the events add up to."""
+        if not self._is_counted:
+            self._tally.clear_learnt()
+            for row in self._rows(self.name, 0, self.position, at_close=self.learns_at_close):
+                self._count(row)
+            self._is_counted = True
+        return self._tally
 
     @property
     def policy(self) -> ServedPolicy:
@@ -118,24 +134,27 @@ class Fold:
         """Fold one more event."""
         kind, sequence = event.kind, event.sequence
         if kind == kinds.DECISION:
-            self.tally.add_decision(str(event.body["action"]), is_holdout="is_holdout" in event.body)
+            self._tally.add_decision(str(event.body["action"]), is_holdout="is_holdout" in event.body)
+            self._tally.watch(event.body["context"], self.config, self.bounds, event.event_id or "")
         elif kind == kinds.OUTCOME:
-            self.tally.outcomes += 1
+            self._tally.outcomes += 1
+            if event.about not in self.aside:
+                self._tally.watch_outcome(event.body["outcome"], self.bounds, event.event_id or "")
             if not self.learns_at_close:
                 if event.decision is None:
                     raise StoreCorrupt(f"outcome {sequence} of {self.name!r} has no decision {event.about}")
-                row = Learnt(sequence, event.time, event.decided, event.decision, event.body["outcome"], False)
-                self._take(row, sequence)
+                outcome, about = event.body["outcome"], event.about or 0
+                self._take(Learnt(sequence, event.time, event.decided, event.decision, outcome, False, about))
         elif kind == kinds.WINDOW_CLOSED:
             for row in self._rows(self.name, sequence - 1, sequence, at_close=True):
-                self._take(row, sequence)
+                self._take(row)
             self.closed_through = event.body["through"]
         elif kind == kinds.LATE:
-            self.tally.late += 1
+            self._tally.late += 1
         elif kind == kinds.DANGLING:
-            self.tally.dangling += 1
+            self._tally.dangling += 1
         elif kind == kinds.CONFLICTING:
-            self.tally.conflicting += 1
+            self._tally.conflicting += 1
         else:
             self._steer(event)
             self.version = sequence
@@ -146,11 +165,11 @@ class Fold:
         if event.kind == kinds.CONFIGURATION:
             self._configure(read_experiment(self.name, event.body))
             self.declared.append([event.sequence, list(self.config.actions)])
-            self.log, self._policy = None, None
+            self._begin_with(None, event.sequence)
         elif event.kind == kinds.WARM_START:
-            self.log, self._policy = event.body, None
+            self._begin_with(event.body, event.sequence)
         elif event.kind == kinds.LOG_WITHDRAWN:
-            self.log, self._policy = None, None
+            self._begin_with(None, event.sequence)
         elif event.kind == kinds.FROZEN:
             self.frozen_at = self.frozen_at or event.sequence
         elif event.kind == kinds.UNFROZEN:
@@ -164,23 +183,59 @@ class Fold:
             self.counts_after = [[after, min(through, to)] for after, through in stretches if after < to]
             self.began, self._policy = event.sequence, None
             self.frozen_at = None if self.frozen_at is None else event.sequence
+        elif event.kind in (kinds.SET_ASIDE, kinds.TAKEN_BACK):
+            self._set_aside(event)
         elif event.kind != kinds.ACCEPTED:
             raise StoreCorrupt(f"event {event.sequence} is of an unknown kind {event.kind!r}: a newer headstart's?")
 
-    def _take(self, row: Learnt, sequence: int) -> None:
+    def _begin_with(self, log: Body | None, sequence: int) -> None:
+        """Another policy, from this log or none, and the bounds that come with it."""
+        self.log, self._policy = log, None
+        bounds = Bounds.in_force(self.config, log)
+        if bounds != self.bounds:
+            self.bounds = bounds
+            self._rewrite(sequence)
+
+    def _set_aside(self, event: Event) -> None:
+        """One decision is learnt and counted no more, or again."""
+        assert event.about is not None
+        if event.kind == kinds.SET_ASIDE:
+            self.aside[event.about] = event.sequence
+            self._tally.forget(event.body["event_id"])
+        else:
+            self.aside.pop(event.about, None)
+        self._policy = None
+        self._rewrite(event.sequence)
+
+    def _rewrite(self, sequence: int) -> None:
+        """Earlier outcomes count as something else from now on: they are counted again when somebody asks."""
+        self.rewritten = sequence
+        self._is_counted = not (self._tally.learnt or self._tally.aside)
+
+    def _take(self, row: Learnt) -> None:
         """An outcome begins to count."""
-        self.tally.add_learnt(str(row.body["action"]), row.outcome, is_default=row.is_default)
-        if self.frozen_at is None and sequence > self.quiet_until:
+        if self._is_counted:
+            self._count(row)
+        if self.frozen_at is None and row.sequence > self.quiet_until:
             if self._policy is None:
-                self._policy = self._rebuild(sequence - 1)
+                self._policy = self._rebuild(row.sequence - 1)
             self._teach(self._policy, row)
-            self.version = sequence
+            self.version = row.sequence
+
+    def _count(self, row: Learnt) -> None:
+        if row.about in self.aside:
+            self._tally.aside += 1
+            return
+        outcome = self.bounds.clip_outcome(row.outcome)
+        self._tally.add_learnt(str(row.body["action"]), outcome, is_default=row.is_default)
 
     def _teach(self, policy: ServedPolicy, row: Learnt) -> None:
+        if row.about in self.aside:
+            return
         try:
             policy.learn(row.body["context"], self._indices[row.body["action"]], row.outcome)
         except (KeyError, HeadstartError):  # the configuration has changed since; a rejected call changes nothing
-            self.set_aside += 1
+            self.not_learnable += 1
 
     def _rebuild(self, through: int) -> ServedPolicy:
         """A policy of its configuration and log that has learnt again everything that counts.
@@ -188,7 +243,7 @@ class Fold:
         It is the fold's when it has learnt all of it: a read may fail half-way.
         """
         source = None if self.log is None else self._find_source(self.config, self.log["hash"])
-        policy, self.set_aside = build_policy(self.config, source and source.log), 0
+        policy, self.not_learnable = build_policy(self.config, source and source.log, self.bounds), 0
         if self.log is not None and "fit" in self.log:
             self._take_up(policy, self.log["fit"])
         end = through if self.frozen_at is None else min(through, self.frozen_at)
@@ -220,15 +275,18 @@ class Fold:
             saved = read_snapshot(snapshot)
             config = read_experiment(self.name, saved["config"])
             source = None if saved["log"] is None else self._find_source(config, saved["log"]["hash"])
-            policy = build_policy(config, source and source.log)
+            bounds = Bounds.in_force(config, saved["log"])
+            policy = build_policy(config, source and source.log, bounds)
             OracleAbilities(policy.policy).set_state(saved["policy"])
             tally = EventTally.from_dict(saved["tally"])
+            aside = {int(decision): sequence for decision, sequence in saved["aside"].items()}
             plain = {name: saved[name] for name in _PLAIN}
         except Exception as error:  # whatever is wrong with a cache, what it was made from is there
             logger.warning("a snapshot of experiment %r was dropped, its events are folded: %s", self.name, error)
             return False
         self._configure(config)
-        self._policy, self.tally = policy, tally
+        self._policy, self._tally, self._is_counted = policy, tally, True
+        self.bounds, self.aside = bounds, aside
         vars(self).update(plain)
         return True
 
@@ -236,11 +294,12 @@ class Fold:
         return {
             "config": self.config.as_dict(),
             "tally": self.tally.as_dict(),
+            "aside": self.aside,
             **{name: vars(self)[name] for name in _PLAIN},
         }
 
 
 _PLAIN = (
     "position", "hash", "version", "frozen_at", "log", "closed_through", "counts_after", "began", "declared",
-    "set_aside",
+    "not_learnable", "rewritten",
 )  # fmt: skip

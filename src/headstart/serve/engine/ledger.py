@@ -21,6 +21,7 @@ from headstart.serve.engine.acceptance import accept_history
 from headstart.serve.engine.anchor import Anchor
 from headstart.serve.engine.answers import Answer
 from headstart.serve.engine.asks import Ask, CloseAsk
+from headstart.serve.engine.bounds import describe_bounds
 from headstart.serve.engine.decision import Decider
 from headstart.serve.engine.declaration import declare
 from headstart.serve.engine.fold import Fold
@@ -87,6 +88,7 @@ class Ledger:
             self._accept(loss)
         self._declare()
         self._load()
+        logger.info("experiment %r: %s", self.name, describe_bounds(self.fold.config, self.fold.bounds))
 
     def _declare(self) -> None:
         plan = declare(self.store, self._config, self._sources, self.now())

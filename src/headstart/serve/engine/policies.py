@@ -18,6 +18,7 @@ from headstart.parts import Evaluator, EvaluatorAbilities, Oracle, OracleAbiliti
 from headstart.parts.catalogue import BuiltIn, find_parts
 from headstart.serve.config import ExperimentConfig, Part
 from headstart.serve.engine.blas import one_blas_thread
+from headstart.serve.engine.bounds import UNBOUNDED, Bounds
 from headstart.serve.engine.served_policy import ServedPolicy
 from headstart.warmstart.conflict import Guarded
 from headstart.warmstart.warmstart import Schedule, WarmStart
@@ -28,17 +29,18 @@ _GUARDS = {Guarded.__name__: BuiltIn.of(Guarded)}
 _DEFAULT_ORACLE, _DEFAULT_EVALUATOR = Part("ThompsonNormal"), Part("IPSWeighting")
 
 
-def build_policy(config: ExperimentConfig, log: Log | None) -> ServedPolicy:
-    """The policy before its first user. The same configuration and log give the same bits on one processor.
+def build_policy(config: ExperimentConfig, source: Log | None, bounds: Bounds = UNBOUNDED) -> ServedPolicy:
+    """The policy before its first user. The same configuration, log and bounds give the same bits on one processor.
 
     An experiment that declares a log may have to go on without it, when it was withdrawn: there is nothing to guard
     against then, and an oracle that starts from a summary gets one that knows nothing.
     """
+    log = None if source is None else bounds.take_log(config, source)
     if log is None:
         if config.log is None and config.guard is not None:
             raise OptionError(f"{config.at}.guard needs a log to guard against: declare {config.at}.log")
         summary = None if config.log is None else _know_nothing(len(config.actions))
-        return ServedPolicy(_build_oracle(config, len(config.encoding.names), summary), config.encoding, 0)
+        return ServedPolicy(_build_oracle(config, len(config.encoding.names), summary), config.encoding, 0, bounds)
     # The log's columns are the experiment's, as far as it has them, then those that one only adjusts for.
     n_shared = sum(owner in config.contexts for owner in log.encoding.owners)
     if config.oracle is not None and "n_features" in _needs(config.oracle):
@@ -47,7 +49,7 @@ def build_policy(config: ExperimentConfig, log: Log | None) -> ServedPolicy:
         policy = _build_from(config, log, n_shared)
     if OracleAbilities(policy).n_features:
         _check_has_columns(config, log)
-    return ServedPolicy(policy, config.encoding, log.n_features - n_shared)
+    return ServedPolicy(policy, config.encoding, log.n_features - n_shared, bounds)
 
 
 def _know_nothing(n_actions: int) -> Summary:

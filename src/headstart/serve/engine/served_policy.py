@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, TypedDict
 
@@ -10,6 +11,7 @@ import numpy as np
 from headstart.arrays import Bools, Floats
 from headstart.logs.encoding import Encoding
 from headstart.parts import Oracle, OracleAbilities, layers
+from headstart.serve.engine.bounds import Bounds
 from headstart.warmstart.conflict import Guarded
 from headstart.warmstart.warmstart import WarmStart
 
@@ -22,21 +24,30 @@ class Contradiction(TypedDict):
 
 
 class ServedPolicy:
-    """Wraps any oracle. `n_extra` columns of the log are no user's: adjusted for there, never looked at here."""
+    """Wraps any oracle. `n_extra` columns of the log are no user's: adjusted for there, never looked at here.
 
-    def __init__(self, policy: Oracle, encoding: Encoding, n_extra: int) -> None:
+    What lies outside the bounds is seen and learnt as the nearest value within.
+    """
+
+    def __init__(self, policy: Oracle, encoding: Encoding, n_extra: int, bounds: Bounds) -> None:
         self.policy = policy
         self._abilities = OracleAbilities(policy)
         self.has_context = bool(self._abilities.n_features)
         self.outcome_range = self._abilities.outcome_range
-        self._encode, self._n_extra = encoding.encode, n_extra
+        self._encode, self._n_extra, self._bounds = encoding.encode, n_extra, bounds
+        unbounded = (-math.inf, math.inf)
+        ranges = [
+            unbounded if owner in encoding.categories else bounds.columns.get(owner, unbounded)
+            for owner in encoding.owners
+        ]
+        self._lows, self._highs = np.array(ranges, dtype=np.float64).reshape(-1, 2).T
         self._settle()
 
     def as_vector(self, context: Mapping[str, Any]) -> Floats | None:
         """What the policy sees of a context; None if it looks at none."""
         if not self.has_context:
             return None
-        vector = self._encode(context)
+        vector = np.minimum(np.maximum(self._encode(context), self._lows), self._highs)
         return np.concatenate([vector, np.zeros(self._n_extra)]) if self._n_extra else vector
 
     def warm_up(self) -> None:
@@ -50,7 +61,7 @@ class ServedPolicy:
 
     def learn(self, context: Mapping[str, Any], action: int, outcome: float) -> None:
         """Learn one user's outcome."""
-        self.policy.update(self.as_vector(context), action, outcome)
+        self.policy.update(self.as_vector(context), action, self._bounds.clip_outcome(outcome))
         self._settle()
 
     def _settle(self) -> None:

@@ -16,6 +16,7 @@ from headstart.logs.log import Log
 from headstart.logs.tables import read_log
 from headstart.serve.config import ExperimentConfig, Label
 from headstart.serve.engine.blas import one_blas_thread
+from headstart.serve.engine.bounds import suggest_ranges
 from headstart.serve.store.events import Body
 
 _CHUNK = 1 << 20
@@ -38,6 +39,7 @@ class Source(NamedTuple):
             "columns": list(self.log.context_names),
             "counts": counts.tolist(),
             "means": [s / n if n else None for s, n in zip(sums.tolist(), counts.tolist(), strict=True)],
+            "ranges": suggest_ranges(self.log),
         }
 
 

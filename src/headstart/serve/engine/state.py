@@ -6,9 +6,11 @@ import math
 from typing import TypedDict
 
 from headstart.serve.config import Label
+from headstart.serve.engine.bounds import BoundsState
 from headstart.serve.engine.decision import Decider
+from headstart.serve.engine.extremes import Extremes
 from headstart.serve.engine.fold import Fold
-from headstart.serve.engine.tally import OnlineMean
+from headstart.serve.engine.tally import EventTally, OnlineMean
 from headstart.serve.store.events import Body
 
 
@@ -41,6 +43,16 @@ class Disagreement(TypedDict):
     reason: str
 
 
+class OutlierState(TypedDict):
+    """A value far outside all others of its column, where no bounds hold it."""
+
+    column: str | None  # None: an outcome
+    value: float
+    event_id: str
+    low: float  # of the others
+    high: float
+
+
 class State(TypedDict):
     """An experiment at one moment."""
 
@@ -58,7 +70,12 @@ class State(TypedDict):
     late: int
     dangling: int
     conflicting: int
-    set_aside: int
+    clipped_contexts: int  # decisions for a context outside the bounds
+    clipped_outcomes: int
+    set_aside: int  # decisions that somebody set aside
+    not_learnable: int  # outcomes that the present policy cannot take
+    bounds: BoundsState
+    outliers: list[OutlierState]
     conflicts: list[Disagreement]
     actions: list[ActionState]
     duplicates: int
@@ -100,17 +117,31 @@ def describe(fold: Fold, decider: Decider, duplicates: int) -> State:
         "outcomes": tally.outcomes,
         "learnt": tally.learnt,
         "defaults": tally.defaults,
-        "waiting": tally.decisions - (tally.learnt if fold.learns_at_close else tally.outcomes),
+        "waiting": tally.decisions - (tally.learnt + tally.aside if fold.learns_at_close else tally.outcomes),
         "late": tally.late,
         "dangling": tally.dangling,
         "conflicting": tally.conflicting,
-        "set_aside": fold.set_aside,
+        "clipped_contexts": tally.clipped_contexts,
+        "clipped_outcomes": tally.clipped_outcomes,
+        "set_aside": len(fold.aside),
+        "not_learnable": fold.not_learnable,
+        "bounds": fold.bounds.as_dict(fold.config),
+        "outliers": _find_outliers(tally),
         "conflicts": [
             {"action": fold.config.actions[each["action"]], "reason": each["reason"]} for each in policy.conflicts()
         ],
         "actions": actions,
         "duplicates": duplicates,
     }
+
+
+def _find_outliers(tally: EventTally) -> list[OutlierState]:
+    watched: list[tuple[str | None, Extremes]] = [(None, tally.outcome_extremes), *tally.column_extremes.items()]
+    return [
+        {"column": column, "value": far.value, "event_id": far.event_id, "low": far.low, "high": far.high}
+        for column, extremes in watched
+        for far in extremes.outliers()
+    ]
 
 
 def _number(value: float) -> float | None:

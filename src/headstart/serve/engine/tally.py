@@ -6,7 +6,10 @@ import math
 from dataclasses import asdict, dataclass, field, fields
 from typing import Self, TypedDict
 
-from headstart.serve.store.events import Body
+from headstart.serve.config import ExperimentConfig
+from headstart.serve.engine.bounds import Bounds
+from headstart.serve.engine.extremes import Extremes
+from headstart.serve.store.events import Body, Context
 
 _Z = 1.959963984540054
 
@@ -32,6 +35,11 @@ class EventTally:
     late: int = 0
     dangling: int = 0
     conflicting: int = 0
+    clipped_contexts: int = 0  # decisions for a context outside the bounds
+    clipped_outcomes: int = 0  # of the outcomes: outside the bounds
+    aside: int = 0  # decisions that would have been learnt, had nobody set them aside
+    outcome_extremes: Extremes = field(default_factory=Extremes)  # of outcomes without bounds
+    column_extremes: dict[str, Extremes] = field(default_factory=dict)  # of columns without bounds
     shown: dict[str, int] = field(default_factory=dict)
     sums: dict[str, list[float]] = field(default_factory=dict)
 
@@ -52,6 +60,32 @@ class EventTally:
         sums[1] += outcome
         sums[2] += outcome * outcome
 
+    def watch(self, context: Context, config: ExperimentConfig, bounds: Bounds, event_id: str) -> None:
+        """Count a context outside the bounds; keep the extremes of columns that have none."""
+        self.clipped_contexts += not bounds.holds(context)
+        for column, kind in config.contexts.items():
+            if kind == "number" and column not in bounds.columns:
+                value = context.get(column)
+                if isinstance(value, float):
+                    self.column_extremes.setdefault(column, Extremes()).add(value, event_id)
+
+    def watch_outcome(self, outcome: float, bounds: Bounds, event_id: str) -> None:
+        """Count an outcome outside the bounds, or keep the extremes where there are none."""
+        if bounds.outcome is None:
+            self.outcome_extremes.add(outcome, event_id)
+        else:
+            self.clipped_outcomes += bounds.clip_outcome(outcome) != outcome
+
+    def forget(self, event_id: str) -> None:
+        """Watch no longer what came with an event id: somebody has looked at it."""
+        for extremes in (self.outcome_extremes, *self.column_extremes.values()):
+            extremes.drop(event_id)
+
+    def clear_learnt(self) -> None:
+        """Before everything that counts is counted again."""
+        self.learnt = self.defaults = self.aside = 0
+        self.sums = {}
+
     def mean(self, action: str) -> OnlineMean:
         """The plain mean of the outcomes learnt, with its 95 % interval (normal); None where there is none."""
         n, total, squares = self.sums.get(action, (0, 0.0, 0.0))
@@ -70,4 +104,7 @@ class EventTally:
     @classmethod
     def from_dict(cls, saved: Body) -> Self:
         """From a snapshot."""
-        return cls(**{each.name: saved[each.name] for each in fields(cls)})
+        tally = cls(**{each.name: saved[each.name] for each in fields(cls)})
+        tally.outcome_extremes = Extremes(**saved["outcome_extremes"])
+        tally.column_extremes = {column: Extremes(**kept) for column, kept in saved["column_extremes"].items()}
+        return tally

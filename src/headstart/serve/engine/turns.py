@@ -11,10 +11,19 @@ from typing import TypeVar
 
 from headstart.errors import HeadstartError
 from headstart.serve.engine.answers import Answer
-from headstart.serve.engine.asks import Ask, CloseAsk, DecideAsk, OutcomeAsk, SteerAsk, check_learnable, fit
+from headstart.serve.engine.asks import (
+    AsideAsk,
+    Ask,
+    CloseAsk,
+    DecideAsk,
+    OutcomeAsk,
+    SteerAsk,
+    check_learnable,
+    fit,
+)
 from headstart.serve.engine.decision import Decider
 from headstart.serve.engine.retries import is_same_request
-from headstart.serve.errors import ConflictError, PolicyFailed
+from headstart.serve.errors import ConflictError, PolicyFailed, UnknownDecision
 from headstart.serve.store import events as kinds
 from headstart.serve.store.events import Body, DecisionBody, Event, Receipt, as_decision, decision_body
 from headstart.serve.store.questions import READ_DUE
@@ -39,7 +48,7 @@ class Turn:
             {
                 ask.event_id: None
                 for ask in asks
-                if isinstance(ask, OutcomeAsk) or (isinstance(ask, DecideAsk) and not ask.is_new)
+                if isinstance(ask, OutcomeAsk | AsideAsk) or (isinstance(ask, DecideAsk) and not ask.is_new)
             }
         )
         answers: list[Answer] = [0] * len(asks)
@@ -55,6 +64,8 @@ class Turn:
                 answers[i] = self._answer(self._record, ask)
             elif isinstance(ask, SteerAsk):
                 answers[i] = self._answer(self._steer, ask)
+            elif isinstance(ask, AsideAsk):
+                answers[i] = self._answer(self._set_aside, ask)
             elif isinstance(ask, CloseAsk):
                 answers[i] = self._answer(self._close, ask)
         if self.events:
@@ -122,6 +133,8 @@ class Turn:
                 status = "waiting"
         if fold.frozen_at is not None and status == "applied":
             status = "waiting"
+        if decision is not None and decision.sequence in fold.aside and kind == kinds.OUTCOME:
+            status = "set_aside"
         # The first outcome in its window is the one that counts; what comes besides it is compared with it.
         earlier = known.get(kinds.OUTCOME) or known.get(kind)
         if earlier is not None:
@@ -137,6 +150,19 @@ class Turn:
 
     def _steer(self, ask: SteerAsk) -> Answer:
         return self._append(ask.kind, ask.body)
+
+    def _set_aside(self, ask: AsideAsk) -> Answer:
+        """The event that set the decision aside, or took it back; asked again, the one that did (0: none had to)."""
+        decision = self._found.get(ask.event_id, {}).get(kinds.DECISION)
+        if decision is None:
+            raise UnknownDecision(f"no decision of {ask.experiment!r} has the event_id {ask.event_id!r}")
+        set_by = self._fold.aside.get(decision.sequence, 0)
+        for event in self.events:  # of this turn, which no fold knows yet
+            if event.about == decision.sequence and event.kind in (kinds.SET_ASIDE, kinds.TAKEN_BACK):
+                set_by = event.sequence if event.kind == kinds.SET_ASIDE else 0
+        if bool(set_by) == (ask.kind == kinds.SET_ASIDE):
+            return set_by
+        return self._append(ask.kind, {"event_id": ask.event_id, **ask.body}, decision=decision)
 
     def _close(self, ask: CloseAsk) -> Answer:
         """How many windows were closed: at most a page of them, so that a turn stays short."""

@@ -30,6 +30,7 @@ from headstart.serve.store.reader import FOLD, Reader
 from headstart.serve.store.store import Head, Query
 
 _MAX_FAULTS = 100  # told one by one; beyond that they are only counted
+_ASIDE = (kinds.SET_ASIDE, kinds.TAKEN_BACK)
 _OUTCOMES = (kinds.OUTCOME, kinds.LATE, kinds.DANGLING, kinds.CONFLICTING)
 
 
@@ -119,6 +120,8 @@ class _Walk:
                 self._check_decision(event)
             elif event.kind in _OUTCOMES:
                 self._check_outcome(event)
+            elif event.kind in _ASIDE:
+                self._check_aside(event)
             try:
                 fold.apply(event)
             except HeadstartError as error:
@@ -195,6 +198,13 @@ class _Walk:
         if (event_id, event.kind) in self._reported:
             verification.add(f"{at} is the second one of its event id")
         self._reported[event_id, event.kind] = event.body["outcome"]
+
+    def _check_aside(self, event: Event) -> None:
+        decision = self._decided.get(event.body.get("event_id", ""))
+        if decision is None or decision[0] != event.about:
+            self._verification.add(
+                f"{event.kind} {event.sequence} points to {event.about}, which is not its decision"
+            )
 
     def _check_snapshot(self, sequence: int) -> None:
         saved = self._snapshots.pop(sequence)

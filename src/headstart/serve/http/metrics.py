@@ -72,6 +72,8 @@ class Metrics:
                 ("dangling", "Outcomes of unknown decisions"),
                 ("duplicates", "Outcomes delivered again"),
                 ("conflicting", "Outcomes that contradict the first"),
+                ("clipped_contexts", "Decisions for a context outside the bounds"),
+                ("clipped_outcomes", "Outcomes outside the bounds"),
             )
         }
         p = GaugeMetricFamily(
@@ -80,6 +82,8 @@ class Metrics:
         sizes = GaugeMetricFamily(
             "headstart_effective_sample_size", "Of each action's outcomes", labels=["experiment", "action"]
         )
+        outliers = GaugeMetricFamily("headstart_outliers", "Values far outside all others", labels=["experiment"])
+        aside = GaugeMetricFamily("headstart_set_aside", "Decisions set aside at present", labels=["experiment"])
         for name, overview in self._overviews.items():
             try:
                 state, checks = self._engine.state(name), overview.checks()
@@ -92,10 +96,14 @@ class Metrics:
                 "dangling": state["dangling"],
                 "duplicates": state["duplicates"],
                 "conflicting": state["conflicting"],
+                "clipped_contexts": state["clipped_contexts"],
+                "clipped_outcomes": state["clipped_outcomes"],
             }
+            outliers.add_metric([name], len(state["outliers"]))
+            aside.add_metric([name], state["set_aside"])
             for key, n in counted.items():
                 counters[key].add_metric([name], n)
             p.add_metric([name], checks["p"])
             for action, size in zip(state["actions"], checks["effective_sizes"], strict=True):
                 sizes.add_metric([name, str(action["action"])], size)
-        yield from (*counters.values(), p, sizes)
+        yield from (*counters.values(), p, sizes, outliers, aside)

@@ -6,8 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from headstart import __version__
-from headstart.serve.config import Category, Label
+from headstart.estimates.outliers import Range
+from headstart.serve.columns import Kind
+from headstart.serve.config import Label
 from headstart.serve.engine.asks import MAX_EVENT_ID
+from headstart.serve.engine.bounds import LIMIT
 from headstart.serve.http.wire import MAX_BATCH
 
 Schema: TypeAlias = Mapping[str, object]  # of JSON
@@ -23,21 +26,32 @@ _ASK = {
         "event_id": _MAYBE_ID,
     },
 }
-_OUTCOME = {
+_NUMBER = {"type": ["number", "boolean"], "description": "What came of the decision; 0 is an outcome."}
+_REPORT = {
     "type": "object",
+    "description": "As for one decision; an outcome that is not allowed is answered in its place.",
     "required": ["event_id", "outcome"],
     "additionalProperties": False,
-    "properties": {
-        "event_id": {**_EVENT_ID, "example": "order-4711"},
-        "outcome": {"type": ["number", "boolean"], "description": "What came of the decision; 0 is an outcome."},
-    },
+    "properties": {"event_id": {**_EVENT_ID, "example": "order-4711"}, "outcome": _NUMBER},
+}
+_WITHIN = {
+    "minimum": -LIMIT,
+    "maximum": LIMIT,
+    "description": "What came of the decision, within the experiment's outcome_range; 0 is an outcome.",
+}
+_OUTCOME = {
+    **{name: value for name, value in _REPORT.items() if name != "description"},
+    "properties": {"event_id": {**_EVENT_ID, "example": "order-4711"}, "outcome": {**_NUMBER, **_WITHIN}},
 }
 _RECEIPT = {
     "type": "object",
     "required": ["event_id", "status"],
     "properties": {
         "event_id": {"type": "string"},
-        "status": {"type": "string", "description": "applied, waiting, duplicate, conflicting, late or dangling."},
+        "status": {
+            "type": "string",
+            "description": "applied, waiting, duplicate, conflicting, late, dangling or set_aside.",
+        },
     },
 }
 _DECISION = {
@@ -94,7 +108,7 @@ def write_document(experiments: Mapping[str, Schema]) -> dict[str, object]:
         }  # fmt: skip
         paths[f"{at}/outcome"] = {"post": _post("Report an outcome", _ref("Outcome"), _ref("Receipt"))}
         paths[f"{at}/outcome/batch"] = {
-            "post": _post("Report many outcomes", _many("outcomes", _ref("Outcome")),
+            "post": _post("Report many outcomes", _many("outcomes", _REPORT),
                           _many("outcomes", {"anyOf": [_ref("Receipt"), _ref("Error")]}))
         }  # fmt: skip
         paths[f"{at}/state"] = {"get": _get("What the policy believes")}
@@ -117,11 +131,15 @@ def write_document(experiments: Mapping[str, Schema]) -> dict[str, object]:
     }
 
 
-def decide_schema(actions: Sequence[Label], contexts: Mapping[str, str | tuple[Category, ...]]) -> dict[str, object]:
-    """The request of `decide` for an experiment with these actions and context columns."""
-    columns = {
-        name: {"type": "number"} if kind == "number" else {"enum": list(kind)} for name, kind in contexts.items()
-    }
+def decide_schema(
+    actions: Sequence[Label], contexts: Mapping[str, Kind], ranges: Mapping[str, Range] | None = None
+) -> dict[str, object]:
+    """The request of `decide` for an experiment with these actions, context columns and ranges of numbers."""
+    columns: dict[str, object] = {}
+    for name, kind in contexts.items():
+        low, high = (ranges or {}).get(name, (-LIMIT, LIMIT))
+        is_number = kind == "number"
+        columns[name] = {"type": "number", "minimum": low, "maximum": high} if is_number else {"enum": list(kind)}
     context: dict[str, object] = {"type": "object", "additionalProperties": False, "properties": columns}
     if columns:
         context["required"] = list(columns)

@@ -15,6 +15,7 @@ from headstart.serve.http.wire import (
     ErrorAnswer,
     RequestError,
     as_error,
+    read_aside,
     read_decide,
     read_many,
     read_outcome,
@@ -48,6 +49,8 @@ class Posts:
             "unfreeze": Post("admin", self._unfreeze),
             "roll-back": Post("admin", self._roll_back),
             "withdraw-log": Post("admin", self._withdraw_log),
+            "set-aside": Post("admin", self._set_aside),
+            "take-back": Post("admin", self._take_back),
         }
 
     async def _decide(self, caller: Caller, experiment: str, body: Fields) -> object:
@@ -90,6 +93,18 @@ class Posts:
         reason = read_reason(body)
         return await _steer(
             self._engine.roll_back, experiment, version, reason, by=caller.name, address=caller.address
+        )
+
+    async def _set_aside(self, caller: Caller, experiment: str, body: Fields) -> object:
+        event_id, reason = read_aside(body)
+        return await _steer(
+            self._engine.set_aside, experiment, event_id, reason, by=caller.name, address=caller.address
+        )
+
+    async def _take_back(self, caller: Caller, experiment: str, body: Fields) -> object:
+        event_id, reason = read_aside(body)
+        return await _steer(
+            self._engine.take_back, experiment, event_id, reason, by=caller.name, address=caller.address
         )
 
     def _refused(self, caller: Caller, error: HeadstartError) -> ErrorAnswer:

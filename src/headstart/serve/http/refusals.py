@@ -18,6 +18,7 @@ from headstart.serve.errors import (
     PolicyFailed,
     StoreCorrupt,
     StoreUnavailable,
+    UnknownDecision,
     UnknownExperiment,
 )
 from headstart.serve.http.wire import RequestError
@@ -35,6 +36,7 @@ _FAILURES: tuple[tuple[type[HeadstartError], int, str, str], ...] = (
 )  # fmt: skip
 _MISTAKES: tuple[tuple[type[HeadstartError], int, str], ...] = (
     (UnknownExperiment, 404, "unknown_experiment"),
+    (UnknownDecision, 404, "unknown_decision"),
     (ConflictError, 409, "conflict"),
     (HeadstartError, 422, "invalid"),
 )

@@ -148,7 +148,9 @@ class Looks:
     async def openapi(self, _: Request) -> Response:
         """The API as a document."""
         experiments = self._engine.config.experiments.items()
-        return _json(write_document({n: decide_schema(list(e.actions), e.contexts) for n, e in experiments}))
+        return _json(
+            write_document({n: decide_schema(list(e.actions), e.contexts, e.ranges) for n, e in experiments})
+        )
 
     async def experiments(self, _: Request) -> Response:
         """Names of the experiments."""

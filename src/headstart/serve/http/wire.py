@@ -84,6 +84,15 @@ def read_outcome(report: object, place: str = "") -> OutcomeRequest:
     return OutcomeRequest(_check_event_id(value["event_id"], place), float(outcome))
 
 
+def read_aside(request: object) -> tuple[str, str]:
+    """Which decision is meant, and why: {event_id, reason?}."""
+    value = _check_fields(request, ("event_id", "reason"), "")
+    if "event_id" not in value:
+        raise _invalid("event_id is missing")
+    event_id = _check_event_id(value["event_id"], "")
+    return event_id, read_reason({name: each for name, each in value.items() if name != "event_id"})
+
+
 def read_many(value: dict[str, object], name: str) -> list[object]:
     """The list of a batch: {name: [...]}."""
     _check_fields(value, (name,), "")

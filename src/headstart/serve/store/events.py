@@ -23,11 +23,13 @@ ACCEPTED = "accepted"  # somebody accepted that the store lacks events that it o
 FROZEN = "frozen"
 UNFROZEN = "unfrozen"
 ROLLED_BACK = "rolled_back"
+SET_ASIDE = "set_aside"  # a decision's outcome is neither learnt nor counted, whether it has come or will
+TAKEN_BACK = "taken_back"  # it is again
 KINDS = (
     DECISION, OUTCOME, LATE, DANGLING, CONFLICTING, CONFIGURATION, WARM_START, LOG_WITHDRAWN, WINDOW_CLOSED,
-    ACCEPTED, FROZEN, UNFROZEN, ROLLED_BACK,
+    ACCEPTED, FROZEN, UNFROZEN, ROLLED_BACK, SET_ASIDE, TAKEN_BACK,
 )  # fmt: skip
-BUILDS = (CONFIGURATION, WARM_START, LOG_WITHDRAWN)  # after which a policy is built anew
+BUILDS = (CONFIGURATION, WARM_START, LOG_WITHDRAWN, SET_ASIDE, TAKEN_BACK)  # after which a policy is built anew
 
 Row: TypeAlias = tuple[Any, ...]  # what a question asks for, as the database has it
 Value: TypeAlias = str | int | float | bool  # of a context's column
@@ -101,6 +103,7 @@ class Learnt(NamedTuple):
     body: DecisionBody
     outcome: float
     is_default: bool
+    about: int  # the decision's sequence number
 
 
 def write_body(body: Body) -> str:

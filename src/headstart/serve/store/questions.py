@@ -14,7 +14,7 @@ READ_KIND = f"""
 SELECT {_COLUMNS}, NULL, NULL, e.hash FROM events e
 WHERE e.experiment = ? AND e.event_id IS NULL AND e.kind = ? ORDER BY e.sequence"""
 READ_LEARNT = """
-SELECT o.sequence, o.time, d.time, d.body, o.body FROM events o
+SELECT o.sequence, o.time, d.time, d.body, o.body, o.about FROM events o
 JOIN events d ON d.experiment = o.experiment AND d.sequence = o.about
 WHERE o.experiment = ? AND o.kind = 'outcome' AND o.sequence > ? AND o.sequence <= ? ORDER BY o.sequence LIMIT ?"""
 READ_CLOSES = """

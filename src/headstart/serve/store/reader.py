@@ -89,10 +89,9 @@ class Reader:
             return
         while True:
             rows = self._query(questions.READ_LEARNT, (experiment, after, through, PAGE))
-            for sequence, time, decided, decision, outcome in rows:
-                yield Learnt(
-                    sequence, time, decided, decision_body(read_body(decision)), read_body(outcome)["outcome"], False
-                )
+            for sequence, time, decided, decision, outcome, about in rows:
+                body, value = decision_body(read_body(decision)), read_body(outcome)["outcome"]
+                yield Learnt(sequence, time, decided, body, value, False, about)
             if len(rows) < PAGE:
                 return
             after = rows[-1][0]
@@ -101,9 +100,10 @@ class Reader:
         after, default = close["after"], close["default"]
         while True:
             rows = self._query(questions.READ_CLOSED, (sequence, experiment, after, close["through"], PAGE))
-            for _, decided, decision, outcome in rows:
+            for about, decided, decision, outcome in rows:
                 value = default if outcome is None else read_body(outcome)["outcome"]
-                yield Learnt(sequence, time, decided, decision_body(read_body(decision)), value, outcome is None)
+                body = decision_body(read_body(decision))
+                yield Learnt(sequence, time, decided, body, value, outcome is None, about)
             if len(rows) < PAGE:
                 return
             after = rows[-1][0]

@@ -63,6 +63,7 @@ def write_parquet(rows: Iterable[DecisionRow], config: ExperimentConfig, file: I
             ("outcome", pa.float64()),
             ("version", pa.int64()),
             ("is_holdout", pa.bool_()),
+            ("is_set_aside", pa.bool_()),
             *([("context", pa.struct(columns))] if columns else []),
             ("probabilities", pa.struct([(label, pa.float64()) for label in labels])),
         ]

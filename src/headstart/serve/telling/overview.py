@@ -15,6 +15,7 @@ from headstart.serve.engine.state import State
 from headstart.serve.store import events as kinds
 from headstart.serve.store.events import Event
 from headstart.serve.telling.report import NOTHING, Report, Shown, Worth, as_text, finite_or_none
+from headstart.serve.telling.values import tell_values
 
 _ALARM_LEVEL = 1e-4  # chance of a false alarm each time somebody looks
 _FEW = 30  # outcomes before anything is said of an action
@@ -48,7 +49,7 @@ class Overview:
         self._config = config
         self._index = {label: a for a, label in enumerate(config.actions)}
         self._report = Report(config.actions)
-        self._position = 0
+        self._position = self._rewritten = 0
         self._audits: dict[str, LogTold] = {}
         self._lock = threading.Lock()
 
@@ -68,6 +69,9 @@ class Overview:
         return {"chi_square": statistic, "degrees_of_freedom": freedom, "p": p, "effective_sizes": sizes}
 
     def _follow(self) -> None:
+        rewritten = self._engine.rewritten(self._experiment)
+        if rewritten != self._rewritten:  # what was added up is worth something else now
+            self._report, self._position, self._rewritten = Report(self._config.actions), 0, rewritten
         for seen in self._engine.history(self._experiment, self._position):
             action = self._index.get(seen.action)
             if action is None or len(seen.probabilities) != len(self._index):
@@ -193,8 +197,9 @@ def _alarms(state: State, p: float) -> list[dict[str, str]]:
         alarms.append({"message": f"{state['late']:,} outcomes came after their window: is it too short?"})
     if state["decisions"] >= 1000 and state["outcomes"] == 0:
         alarms.append({"message": f"{state['decisions']:,} decisions and not one outcome."})
-    if state["set_aside"]:
-        alarms.append({"message": f"{state['set_aside']:,} outcomes could not be learnt by the present policy."})
+    if state["not_learnable"]:
+        alarms.append({"message": f"{state['not_learnable']:,} outcomes could not be learnt by the present policy."})
+    alarms += [{"message": text} for text in tell_values(state)]
     return alarms
 
 

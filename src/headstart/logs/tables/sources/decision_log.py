@@ -2,7 +2,7 @@
 
 A row: event_id, time, context (named columns, or a list of numbers; none if the experiment has no contexts), action,
 propensity, probabilities (of every action, by label) and outcome, which is missing until it comes. Other columns
-(version, is_holdout) are no contexts; `where={"is_holdout": False}` can choose by them.
+(version, is_holdout, is_set_aside) are no contexts; `where={"is_holdout": False}` can choose by them.
 """
 
 from __future__ import annotations

@@ -1,0 +1,29 @@
+"""Tables of a configuration: what stands in them is checked where it is read, and an error names its key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias, TypeGuard
+
+from headstart.errors import OptionError
+
+Table: TypeAlias = Mapping[str, object]
+
+
+def check_table(at: str, value: object) -> Table:
+    """A table, whatever it holds."""
+    if not isinstance(value, Mapping):
+        raise OptionError(f"{at} must be a table, got {value!r}")
+    return value
+
+
+def check_keys(at: str, table: Table, known: Sequence[str]) -> None:
+    """No setting besides the known ones."""
+    for key in table:
+        if key not in known:
+            raise OptionError(f"{at} has no setting {key!r}; known: {', '.join(known)}")
+
+
+def is_list(value: object) -> TypeGuard[Sequence[object]]:
+    """Of what is still to be checked one by one."""
+    return isinstance(value, Sequence) and not isinstance(value, str)

@@ -11,7 +11,7 @@ import numpy as np
 from headstart.arrays import Bools, Floats
 from headstart.logs.encoding import Encoding
 from headstart.parts import Oracle, OracleAbilities, layers
-from headstart.serve.engine.bounds import Bounds
+from headstart.serve.engine.bounds import UNBOUNDED, Bounds
 from headstart.warmstart.conflict import Guarded
 from headstart.warmstart.warmstart import WarmStart
 
@@ -29,7 +29,7 @@ class ServedPolicy:
     What lies outside the bounds is seen and learnt as the nearest value within.
     """
 
-    def __init__(self, policy: Oracle, encoding: Encoding, n_extra: int, bounds: Bounds) -> None:
+    def __init__(self, policy: Oracle, encoding: Encoding, n_extra: int, bounds: Bounds = UNBOUNDED) -> None:
         self.policy = policy
         self._abilities = OracleAbilities(policy)
         self.has_context = bool(self._abilities.n_features)

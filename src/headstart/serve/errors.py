@@ -6,6 +6,7 @@ HeadstartError
     ├── UnknownDecision        no decision has that event id
     ├── ConflictError          the event id belongs to another decision: nothing was recorded
     ├── PolicyFailed           an oracle raised while it decided: nothing was recorded
+    ├── StillOpening           the experiment's events are being folded: try again
     ├── StoreUnavailable       the store cannot be written or read now: nothing was applied, try again
     │   └── HistoryLost        the store lacks events that it once had: somebody has to decide
     └── StoreCorrupt           the events contradict each other, or the state is not their fold
@@ -37,6 +38,10 @@ class ConflictError(ServiceError):
 
 class PolicyFailed(ServiceError):
     """An oracle raised while it decided."""
+
+
+class StillOpening(ServiceError):
+    """The service has just begun, and folds this experiment's events before it decides."""
 
 
 class StoreUnavailable(ServiceError):

@@ -11,12 +11,10 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Self, TypedDict, Unpack
 
 from headstart.errors import HeadstartError, OptionError
 from headstart.serve.config import ServiceConfig
-from headstart.serve.engine.anchor import Anchor
 from headstart.serve.engine.answers import Answer, Kind, asked, attempt, merge_answers, only_answer
 from headstart.serve.engine.asks import (
     AsideAsk,
@@ -35,10 +33,10 @@ from headstart.serve.engine.fold import Fold
 from headstart.serve.engine.history import Seen, read_history
 from headstart.serve.engine.ledger import Ledger
 from headstart.serve.engine.opening import open_store
-from headstart.serve.engine.sources import Sources
+from headstart.serve.engine.roster import Roster
 from headstart.serve.engine.state import State, describe
 from headstart.serve.engine.writer import Ticket, Writer
-from headstart.serve.errors import StoreUnavailable, UnknownExperiment
+from headstart.serve.errors import UnknownExperiment
 from headstart.serve.store import events as kinds
 from headstart.serve.store.events import Body, Decision, Event, Receipt
 from headstart.serve.store.reader import PAGE
@@ -53,6 +51,7 @@ class Health(TypedDict):
     is_writable: bool
     error: str | None
     broken: dict[str, str]  # experiments that have no fold at present, and why
+    opening: list[str]  # those of them that are folded for the first time
     waiting: int  # requests before the writers
     position: int  # events folded
     lag: int  # events that this process has not folded
@@ -64,26 +63,15 @@ class Engine:
 
     def __init__(self, config: ServiceConfig, store: Store, clock: Callable[[], float]) -> None:
         self.config, self._store, self._clock = config, store, clock
-        sources, anchor = Sources(), Anchor(None if config.anchor is None else Path(config.anchor))
-        goes_on = config.after_loss == "go on"
-        self._ledgers = {
-            name: Ledger(each, store, sources, clock, anchor=anchor, goes_on=goes_on)
-            for name, each in config.experiments.items()
-        }
-        self._open_ledgers()
-        self._writers = {name: Writer(each.run_group, each.look_after) for name, each in self._ledgers.items()}
+        self._roster = Roster(config, store, clock)
 
-    def _open_ledgers(self) -> None:
-        """Every experiment that can be; one that cannot stops the others only if there are none."""
-        failed: list[HeadstartError] = []
-        for ledger in self._ledgers.values():
-            try:
-                ledger.open()
-            except HeadstartError as error:
-                failed.append(error)
-                ledger.stay_broken(str(error))
-        if len(failed) == len(self._ledgers):
-            raise failed[0]
+    @property
+    def _ledgers(self) -> Mapping[str, Ledger]:
+        return self._roster.ledgers
+
+    @property
+    def _writers(self) -> Mapping[str, Writer]:
+        return self._roster.writers
 
     @classmethod
     def open(
@@ -97,12 +85,40 @@ class Engine:
 
         `clock` gives seconds since 1970. `store` takes the place of the one that the configuration names.
         """
+        engine = cls.start(config, clock=clock, store=store)
+        try:
+            engine.wait_until_open()
+        except BaseException:
+            engine.close()
+            raise
+        return engine
+
+    @classmethod
+    def start(
+        cls, config: ServiceConfig, *, clock: Callable[[], float] = time.time, store: Store | None = None
+    ) -> Self:
+        """`open` that returns when the store is open; each experiment decides as soon as its events are folded."""
         opened = open_store(config.store) if store is None else store
         try:
             return cls(config, opened, clock)
         except BaseException:
             opened.close()
             raise
+
+    def wait_until_open(self) -> None:
+        """Return when every experiment is open or broken; raise for a wrong configuration, or if all are broken."""
+        self._roster.wait()
+
+    def reload(self, config: ServiceConfig) -> dict[str, str]:
+        """Take up another configuration of the same store: what became of each experiment.
+
+        Changed experiments are declared, new ones opened, those that are gone closed. An error leaves all as it is.
+        """
+        if config.store != self.config.store:
+            raise OptionError("store cannot change while the service runs: start it again")
+        told = self._roster.reload(config)
+        self.config = config
+        return told
 
     # -- decisions and outcomes
 
@@ -236,8 +252,7 @@ class Engine:
 
     def watch_commits(self, told: Callable[[float, int], None]) -> None:
         """Have each commit's seconds and number of events told, in the writer's thread."""
-        for ledger in self._ledgers.values():
-            ledger.on_commit = told
+        self._roster.watch_commits(told)
 
     def health(self) -> Health:
         """Whether writing works, how many wait for it, and how far this process is behind the store."""
@@ -250,6 +265,7 @@ class Engine:
             "is_writable": not errors,
             "error": errors[0] if errors else None,
             "broken": {ledger.name: ledger.broken for ledger in ledgers if ledger.broken is not None},
+            "opening": [ledger.name for ledger in ledgers if ledger.is_opening],
             "waiting": sum(writer.n_waiting for writer in self._writers.values()),
             "position": sum(ledger.fold.position for ledger in ledgers),
             "lag": sum(max(0, ledger.newest - ledger.fold.position) for ledger in ledgers),
@@ -258,14 +274,8 @@ class Engine:
 
     def close(self) -> None:
         """Finish what was asked, keep snapshots, let go of the store."""
-        for writer in self._writers.values():
-            writer.close()
         try:
-            for ledger in self._ledgers.values():
-                ledger.note_head(now=True)
-                ledger.save_snapshot(every=1_000)
-        except HeadstartError:
-            pass  # a snapshot is only a cache
+            self._roster.close()
         finally:
             self._store.close()
 
@@ -281,8 +291,7 @@ class Engine:
         ledger = self._ledgers.get(experiment)
         if ledger is None:
             raise UnknownExperiment(f"no experiment {experiment!r}; known: {', '.join(self._ledgers)}")
-        if ledger.broken is not None:
-            raise StoreUnavailable(f"experiment {experiment!r} cannot be folded: {ledger.broken}")
+        ledger.check_whole()
         return ledger
 
     def _fold(self, experiment: str) -> Fold:

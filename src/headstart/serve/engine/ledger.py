@@ -28,7 +28,8 @@ from headstart.serve.engine.fold import Fold
 from headstart.serve.engine.opening import load_fold
 from headstart.serve.engine.sources import Sources
 from headstart.serve.engine.turns import Turn
-from headstart.serve.errors import HistoryLost, StoreCorrupt, StoreUnavailable
+from headstart.serve.errors import HistoryLost, StillOpening, StoreCorrupt, StoreUnavailable
+from headstart.serve.store import events as kinds
 from headstart.serve.store.events import Event, Receipt
 from headstart.serve.store.questions import CLEAR_PROBE, DROP_SNAPSHOTS, FILL_PROBE, READ_DUE, SAVE_SNAPSHOT
 from headstart.serve.store.reader import FOLD, Reader
@@ -67,6 +68,9 @@ class Ledger:
         self.reader = Reader(store.query)
         self.duplicates = 0
         self.broken: str | None = "it is being opened"  # why there is no fold at present
+        self.tried = threading.Event()  # whether what was declared has been taken up, or cannot be for now
+        self.failure: Exception | None = None  # why it cannot
+        self.is_closing = False
         self.error: str | None = None  # why the last turn failed; None after one that did not
         self.busy_since: float | None = None  # when the present turn began
         self.fold = Fold(config.name, self.reader, sources.find)
@@ -82,13 +86,22 @@ class Ledger:
 
     def open(self) -> None:
         """Record what the configuration changed, and fold everything that the store holds."""
+        started = self.ticks()
         try:
             self._anchor.check(self.name, self.reader)
         except HistoryLost as loss:
             self._accept(loss)
         self._declare()
         self._load()
+        begun = f"from a snapshot at event {self._saved}" if self._saved else "from the first"
+        seconds = self.ticks() - started
+        logger.info("experiment %r is open: %d events in %.1f s, %s", self.name, self.newest, seconds, begun)
         logger.info("experiment %r: %s", self.name, describe_bounds(self.fold.config, self.fold.bounds))
+
+    def redeclare(self, config: ExperimentConfig) -> None:
+        """Have another configuration declared, by the thread that writes; `tried` says when."""
+        self.tried.clear()
+        self._config, self._mended = config, -1e9
 
     def _declare(self) -> None:
         plan = declare(self.store, self._config, self._sources, self.now())
@@ -109,12 +122,25 @@ class Ledger:
 
     def _load(self) -> None:
         head = self.reader.head(self.name)
-        fold, saved = load_fold(self.name, self.reader, self._sources)
+        is_opening = self.is_opening
+
+        def tell(position: int) -> None:
+            if self.is_closing:
+                raise StoreUnavailable("the service is closing")
+            if is_opening:
+                self.broken = f"it is being opened: {position / head.sequence:.0%} of its events are folded"
+
+        fold, saved = load_fold(self.name, self.reader, self._sources, tell)
         with self.lock:
             self.fold, self.decider, self._saved = fold, Decider(fold), saved
             self._head = head._replace(sequence=fold.position, hash=fold.hash)
             self.newest = fold.position
             self.broken = None
+
+    @property
+    def is_opening(self) -> bool:
+        """Whether it is folded for the first time."""
+        return self._head is None and not self.tried.is_set()
 
     def hangs(self, seconds: float) -> bool:
         """Whether the present turn has taken longer than this."""
@@ -123,14 +149,14 @@ class Ledger:
 
     def run_group(self, asks: list[Ask]) -> list[Answer]:
         """One turn of writing; the answers when it is durable and folded."""
-        self._check_whole()
+        self.check_whole()
         started = self.busy_since = self.ticks()
         try:
             with self.store.writing(self.name) as transaction, self.lock:
                 self._meet(transaction.head)
                 if transaction.head.sequence > self.fold.position:  # another process has written
                     self._catch_up(Reader(transaction.query))
-                    self._check_whole()
+                    self.check_whole()
                 turn = Turn(transaction, self.decider, self.now())
                 answers = turn.run(asks)
         except HeadstartError as error:
@@ -150,8 +176,10 @@ class Ledger:
             self.on_commit(self.ticks() - started, len(turn.events))
         return answers
 
-    def _check_whole(self) -> None:
+    def check_whole(self) -> None:
         """A fold that failed half-way is not the state of any event: nothing may be decided by it."""
+        if self.is_opening:
+            raise StillOpening(f"experiment {self.name!r} cannot decide yet: {self.broken}")
         if self.broken is not None:
             raise StoreUnavailable(f"experiment {self.name!r} cannot be folded: {self.broken}")
 
@@ -191,6 +219,8 @@ class Ledger:
 
     def _apply(self, event: Event) -> None:
         if event.sequence > self.fold.position and self.broken is None:
+            if event.event_id is None and event.kind != kinds.WINDOW_CLOSED:  # somebody decided something
+                logger.info("experiment %r: event %d, %s", self.name, event.sequence, event.tell())
             try:
                 self.fold.apply(event)
             except Exception as error:  # the event is durable: what fails is this experiment, not the store
@@ -217,15 +247,18 @@ class Ledger:
         """Follow other processes, close windows, keep snapshots: now and then, beside the groups."""
         if self.ticks() - self._looked < _LOOK_SECONDS:
             return
-        self._looked = self.busy_since = self.ticks()
+        self._looked = self.ticks()
+        if self.broken is not None:
+            self._mend()
+            return
+        self.busy_since = self._looked
         try:
-            if self.broken is not None:
-                self._mend()
-                return
             if self.error is not None:
                 self._probe()
+            if not self.tried.is_set():
+                self._take_up()
             self._follow()
-            self.is_folder = self.store.is_folder(self.name)
+            self._ask_for_role()
             if self.is_folder:
                 if self.fold.learns_at_close and self._is_due():
                     self.run_group([CloseAsk(self.name)])
@@ -261,19 +294,48 @@ class Ledger:
             self._succeed()
 
     def _mend(self) -> None:
-        """Fold a broken experiment anew: what broke it may have been a read that failed, or a log that is back."""
-        if self.ticks() - self._mended > _MEND_SECONDS:
-            self._mended = self.ticks()
-            try:
-                if self._head is None:  # it was never opened
-                    self.open()
-                else:
-                    self._load()
-            except HeadstartError as error:
-                if str(error) != self.broken:
-                    self.stay_broken(str(error))
+        """Open it, or fold a broken one anew: a read may have failed, or a log may be back."""
+        if self.ticks() - self._mended <= _MEND_SECONDS:
+            return
+        self._mended, config = self.ticks(), self._config
+        try:
+            if self._head is None:  # it was never opened
+                self.open()
             else:
+                self._load()
                 logger.warning("experiment %r is folded again", self.name)
+            self.failure = None
+        except Exception as error:
+            self.failure = error
+            if not isinstance(error, HeadstartError):  # ours to mend, so with its traceback
+                logger.exception("experiment %r", self.name)
+            if str(error) != self.broken and not self.is_closing:
+                self.stay_broken(str(error))
+        finally:
+            self._end_try(config)
+
+    def _take_up(self) -> None:
+        """Declare the configuration that was handed over since; what is wrong with it leaves all as it is."""
+        config = self._config
+        try:
+            self._declare()
+            self.failure = None
+        except HeadstartError as error:
+            self.failure = error
+            logger.error("experiment %r: its configuration was not taken up: %s", self.name, error)
+        finally:
+            self._end_try(config)
+
+    def _end_try(self, config: ExperimentConfig) -> None:
+        if self._config is config:  # no other was handed over meanwhile
+            self.tried.set()
+
+    def _ask_for_role(self) -> None:
+        is_folder = self.store.is_folder(self.name)
+        if is_folder != self.is_folder:
+            told = "looks" if is_folder else "no longer looks"
+            logger.info("experiment %r: this process %s after its windows and snapshots", self.name, told)
+        self.is_folder = is_folder
 
     def _is_due(self) -> bool:
         over = self.now() - self.fold.config.window_length

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from headstart.addresses import mask_secrets
 from headstart.errors import OptionError
@@ -12,6 +13,8 @@ from headstart.serve.store import events as kinds
 from headstart.serve.store.addresses import is_postgres
 from headstart.serve.store.reader import FOLD, Reader
 from headstart.serve.store.store import Store
+
+_TOLD_EVERY = 500  # events
 
 logger = logging.getLogger("headstart.serve")
 
@@ -29,10 +32,10 @@ def open_store(address: str) -> Store:
     return SQLiteStore(address)
 
 
-def load_fold(name: str, reader: Reader, sources: Sources) -> tuple[Fold, int]:
+def load_fold(name: str, reader: Reader, sources: Sources, told: Callable[[int], None]) -> tuple[Fold, int]:
     """The fold of what the store holds, and the sequence number of the snapshot that it began with (0: none).
 
-    A snapshot of another history than the store's is none.
+    A snapshot of another history than the store's is none. `told` is told now and then how far it has come.
     """
     fold = Fold(name, reader, sources.find)
     snapshot = reader.snapshot(name, FOLD)
@@ -44,5 +47,7 @@ def load_fold(name: str, reader: Reader, sources: Sources) -> tuple[Fold, int]:
     fold.quiet_until = max((event.sequence for event in builds if event is not None), default=0)
     for event in reader.linked(name, saved, fold.hash):
         fold.apply(event)
+        if event.sequence % _TOLD_EVERY == 0:
+            told(event.sequence)
     fold.policy.warm_up()  # built and loaded now, not at the first user
     return fold, saved

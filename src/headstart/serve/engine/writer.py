@@ -90,13 +90,13 @@ class Writer:
     def _run(self) -> None:
         is_open = True
         while is_open:
+            try:
+                self._run_idle()  # first of all: it opens the experiment
+            except Exception:  # what could not be done now is done at the next tick
+                logger.exception("looking after the store failed")
             tickets, is_open = self._collect()
             if tickets:
                 self._serve(tickets)
-            try:
-                self._run_idle()
-            except Exception:  # what could not be done now is done at the next tick
-                logger.exception("looking after the store failed")
 
     def _collect(self) -> tuple[list[Ticket], bool]:
         try:

@@ -74,6 +74,12 @@ class Event(NamedTuple):
             **self.body,
         }
 
+    def tell(self) -> str:
+        """What somebody decided, in a line: what, who, why."""
+        by, reason = self.body.get("by"), self.body.get("reason")
+        who, why = f" by {by}" if by else "", f": {reason}" if reason else ""
+        return f"{self.kind.replace('_', ' ')}{who}{why}"
+
 
 class Decision(NamedTuple):
     """What was decided, durable: the action was drawn from exactly these probabilities."""

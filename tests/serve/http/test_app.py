@@ -57,7 +57,7 @@ def test_without_keys_it_was_nobody_in_particular(tmp_path):
 
 def _lines(caplog):
     formatter = JsonLines()
-    return [json.loads(formatter.format(record)) for record in caplog.records if record.name == "headstart.access"]
+    return [json.loads(formatter.format(record)) for record in caplog.records if record.name.endswith("access_log")]
 
 
 def test_the_access_log_has_a_line_per_answer(tmp_path, caplog, monkeypatch):

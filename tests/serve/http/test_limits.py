@@ -53,6 +53,16 @@ def _read(connection):
     return _parse(told)
 
 
+def _is_cut(connection):
+    """Whether its answer ends before its end."""
+    try:
+        while connection.recv(1 << 20):
+            pass
+    except ConnectionResetError:
+        return True
+    return False
+
+
 def _parse(told):
     head, _, body = told.partition(b"\r\n\r\n")
     return int(head.split()[1]), json.loads(body)
@@ -212,6 +222,28 @@ def test_too_many_connections_are_told_so(address):
     end = time.monotonic() + 5.0
     while not _is_alive(address):
         assert time.monotonic() < end, "no room again"
+
+
+def test_an_answer_that_is_not_read_ends_and_is_not_kept(address):
+    """The largest open answer, 4 MB, asked for by callers who do not read."""
+    _is_alive(address)
+    before = psutil.Process().memory_info().rss
+    callers = []
+    try:
+        for _ in range(15):
+            caller = socket.socket()
+            caller.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            caller.connect(address)
+            caller.sendall(b"GET /static/plotly.min.js HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            callers.append(caller)
+        time.sleep(4.0)
+        assert psutil.Process().memory_info().rss - before < 30e6
+        for caller in callers:
+            caller.settimeout(5)
+            assert _is_cut(caller)
+    finally:
+        for caller in callers:
+            caller.close()
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,15 @@
 
 import os
 import re
+import resource
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import partial
 
 import httpx
 import pytest
@@ -144,6 +147,16 @@ def test_no_password_is_in_an_error(tmp_path, address):
         assert told.returncode == 1
         assert "Error:" in told.stderr
         assert "s3cret" not in told.stdout + told.stderr
+
+
+def test_every_connection_has_a_descriptor(tmp_path):
+    """Started with 256, as some systems do, it takes 400 connections and still opens its store."""
+    limited = partial(resource.setrlimit, resource.RLIMIT_NOFILE, (256, 4096))
+    with running(tmp_path, preexec_fn=limited) as (_, address), ExitStack() as opened:
+        url = httpx.URL(address)
+        for _ in range(400):
+            opened.enter_context(socket.create_connection((url.host, url.port), timeout=10))
+        assert httpx.post(f"{address}/v1/ads/decide", json={"context": USER}, timeout=10).status_code == 200
 
 
 def test_keys_are_made_in_the_terminal():

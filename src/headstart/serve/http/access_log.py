@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-logger = logging.getLogger("headstart.access")
+logger = logging.getLogger(__name__)
 logger.setLevel(logging.INFO)  # who asks for it wants it at any --log-level
 _MAX_PATH = 500
 

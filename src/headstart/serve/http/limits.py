@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import math
+import socket
+import struct
 from http import HTTPStatus
 from typing import ClassVar
 
@@ -100,20 +102,31 @@ class LimitedProtocol(HttpToolsProtocol):
         """It does again."""
         super().resume_writing()
         self._due = math.inf
+        if self.cycle.response_complete:  # and this was the rest
+            self._wait(self.idle_seconds)
 
     def end_if_due(self, now: float) -> None:
         """Close the connection if its time is over."""
-        if now < self._due or self.transport.is_closing():
+        if now < self._due:
             return
-        if self._received and self._is_in_head and not self._is_refused:
+        if self.transport.is_closing() or self.flow.write_paused:
+            self._cut()
+        elif self._received and self._is_in_head and not self._is_refused:
             self._refuse(RequestError(408, "slow_request", f"no whole request within {self.head_seconds:g} seconds"))
         else:
-            self.transport.abort()
+            self.transport.close()
+            self._wait(self.linger_seconds)
 
     def send_400_response(self, msg: str) -> None:
         """uvicorn's answer to what its parser cannot read, in our shape."""
         unreadable = RequestError(400, "not_http", "this is not a request of HTTP/1.1 with a known method")
         self._refuse(self._refusal or unreadable)
+
+    def _cut(self) -> None:
+        """End it now; the kernel forgets at once what the caller has not read, which may be megabytes."""
+        opened: socket.socket = self.transport.get_extra_info("socket")
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.transport.abort()
 
     def _wait(self, seconds: float) -> None:
         self._due = self.loop.time() + seconds
@@ -130,7 +143,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._is_refused = True
         is_answering = self.cycle is not None and not self.cycle.response_complete
         if is_answering and self.cycle.response_started:
-            self.transport.abort()
+            self._cut()
         elif is_answering and not self.cycle.more_body:  # what is wrong came after a good request, whose turn it is
             self.cycle.keep_alive = False
         else:

@@ -21,6 +21,7 @@ from headstart.serve.http.limits import LimitedProtocol
 from headstart.serve.options import ServerOptions
 
 _GRACE_SECONDS = 10
+_OTHER_FILES = 500  # the store's, the logs', and connections that are turned away
 _SWITCH_SECONDS = 0.001  # between the event loop and the writer: at Python's 5 ms a group waits longer than a commit
 
 
@@ -58,6 +59,7 @@ def run_service(
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     sys.setswitchinterval(_SWITCH_SECONDS)
+    _allow_files(options.connections + _OTHER_FILES)
     logging.basicConfig(handlers=[handler], level=log_level.upper(), force=True)
     make_server(App(Engine.open(config), options), on_ready).run()
 
@@ -81,6 +83,17 @@ def make_server(app: App, on_ready: Callable[[int], None] = lambda port: None) -
         ),
         on_ready,
     )
+
+
+def _allow_files(needed: int) -> None:
+    """Have a descriptor for every connection: many systems give a process 1,024, and the store needs some of them."""
+    if sys.platform != "win32":
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+        if soft != resource.RLIM_INFINITY and soft < wanted:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 class _Server(uvicorn.Server):

@@ -4,8 +4,9 @@ The last bits of a regression depend on the processor, on the threads that BLAS 
 versions of the libraries. So a fit is made once: the state of a policy that was just built from its log is recorded
 with the warm start that calls for it, which names its hash, and whoever builds that policy takes this state up.
 
-A state of more than 32 MB is that of an evaluator that holds rows of the log. Of such a state the largest arrays are
-recorded by their hash alone: they are rows that were sorted and counted, and whoever builds them finds the same.
+A state of more than 16 MB is that of an evaluator that holds rows of the log. Of such a state the largest arrays are
+recorded by their hash alone, places and counts before numbers: they are rows that were sorted and counted, and
+whoever builds them finds the same.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from headstart.serve.engine.packing import pack, unpack
 from headstart.serve.engine.served_policy import ServedPolicy
 from headstart.serve.errors import StoreCorrupt
 
-MOST_BYTES = 32 << 20  # of arrays that are recorded in full, before they are compressed
+MOST_BYTES = 16 << 20  # of arrays that are recorded in full, before they are compressed
 _COMPRESSION = 1  # numbers hardly get smaller by more, and that takes six times as long
 
 _Array: TypeAlias = NDArray[np.generic]
@@ -69,8 +70,8 @@ def take_up_fit(policy: ServedPolicy, hash: str, body: str | None) -> None:
 
 
 def _beyond(state: Saved, most_bytes: int) -> list[tuple[str, _Array]]:
-    """The largest arrays, without which the others are within the limit."""
-    arrays = sorted(_arrays(state), key=lambda each: each[1].nbytes, reverse=True)
+    """The largest arrays, without which the others are within the limit; numbers, which may be fitted, come last."""
+    arrays = sorted(_arrays(state), key=lambda each: (each[1].dtype.kind == "f", -each[1].nbytes))
     left = sum(array.nbytes for _, array in arrays)
     beyond = []
     for name, array in arrays:

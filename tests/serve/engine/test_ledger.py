@@ -46,7 +46,7 @@ def _opened(path: str, config: ExperimentConfig, clock: Clock, connect=connect_s
 
 
 def _decide(ledger: Ledger, event_id: str):
-    return ledger.run_group([as_decide(ledger.fold.config, {"event_id": event_id}, 0)])[0]
+    return ledger.run_group([as_decide(ledger.fold, {"event_id": event_id}, 0)])[0]
 
 
 def test_a_fold_that_failed_while_it_caught_up_decides_nothing(path: str):

@@ -29,12 +29,22 @@ class SmallDisk:
         return connection
 
     def fill(self) -> None:
-        self.limit = self._connections[-1].execute("PRAGMA page_count").fetchone()[0]
-        self._apply(self._connections[-1])
+        opened = [each for each in self._connections if _is_open(each)]
+        self.limit = opened[-1].execute("PRAGMA page_count").fetchone()[0]
+        for connection in opened:
+            self._apply(connection)
 
     def _apply(self, connection: sqlite3.Connection) -> None:
         if self.limit is not None:
             connection.execute(f"PRAGMA max_page_count = {self.limit}")
+
+
+def _is_open(connection: sqlite3.Connection) -> bool:
+    try:
+        connection.execute("SELECT 1")
+    except sqlite3.ProgrammingError:
+        return False
+    return True
 
 
 def test_a_full_store_is_503_and_reads_go_on_until_there_is_room(tmp_path, caplog):

@@ -2,6 +2,7 @@
 
 import logging
 import sqlite3
+import threading
 from contextlib import contextmanager
 
 from headstart.serve import Engine, StoreUnavailable
@@ -9,7 +10,10 @@ from headstart.serve.errors import PolicyFailed, UnknownExperiment
 from headstart.serve.http.access import draw_key
 from headstart.serve.http.app import App
 from headstart.serve.http.refusals import Refusals
+from headstart.serve.store.questions import READ_EVENTS
+from headstart.serve.store.sqlite import SQLiteStore
 from tests.serve.in_process import ADS, USER, configure, running, served
+from tests.serve.waiting import wait
 
 INTERNAL = ("/", "sqlite", "10.0.0.9", "psycopg", "port 5432")
 
@@ -86,6 +90,35 @@ def test_open_endpoints_say_a_word_and_readers_get_the_rest(tmp_path):
         refused = client.post("/v1/lost/decide", json={})
         assert refused.status_code == 503
         assert "yesterday" not in refused.text
+
+
+class _Held(SQLiteStore):
+    """A store whose events come when they are let go: a long log."""
+
+    def __init__(self, path):
+        super().__init__(path)
+        self.is_free = threading.Event()
+
+    def query(self, statement, parameters=()):
+        if statement == READ_EVENTS:
+            self.is_free.wait(30)
+        return super().query(statement, parameters)
+
+
+def test_while_it_opens_callers_are_asked_to_wait(tmp_path):
+    place = tmp_path / "s.sqlite"
+    store = _Held(str(place))
+    with running(App(Engine.start(configure(place), store=store))) as client:
+        ready = client.get("/ready")
+        assert (ready.status_code, ready.json()) == (503, {"is_ready": False, "why": "opening"})
+        answer = client.post("/v1/ads/decide", json={"context": USER})
+        assert (answer.status_code, answer.json()["error"]["code"]) == (503, "opening")
+        assert "cannot decide yet" in answer.json()["error"]["message"]
+        assert answer.headers["retry-after"] == "1"
+        assert client.get("/health").status_code == 200
+        store.is_free.set()
+        wait(lambda: client.get("/ready").json() == {"is_ready": True})
+        assert client.post("/v1/ads/decide", json={"context": USER}).status_code == 200
 
 
 @contextmanager

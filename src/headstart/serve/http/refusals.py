@@ -16,6 +16,7 @@ from headstart.serve.errors import (
     ConflictError,
     HistoryLost,
     PolicyFailed,
+    StillOpening,
     StoreCorrupt,
     StoreUnavailable,
     UnknownDecision,
@@ -35,6 +36,7 @@ _FAILURES: tuple[tuple[type[HeadstartError], int, str, str], ...] = (
     (PolicyFailed, 500, "policy_failed", "the policy failed and nothing was recorded: the service's log says why"),
 )  # fmt: skip
 _MISTAKES: tuple[tuple[type[HeadstartError], int, str], ...] = (
+    (StillOpening, 503, "opening"),
     (UnknownExperiment, 404, "unknown_experiment"),
     (UnknownDecision, 404, "unknown_decision"),
     (ConflictError, 409, "conflict"),

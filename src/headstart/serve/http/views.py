@@ -137,9 +137,10 @@ class Looks:
         """One broken experiment is no reason to send the users of all others away."""
         if not health["is_writable"]:
             return {"is_ready": False, "why": "store"}
-        if health["broken"]:
-            return {"is_ready": len(health["broken"]) < len(self._app.overviews), "why": "experiment"}
-        return {"is_ready": True}
+        if not health["broken"]:
+            return {"is_ready": True}
+        why = "opening" if health["opening"] else "experiment"
+        return {"is_ready": len(health["broken"]) < len(self._engine.config.experiments), "why": why}
 
     async def metrics(self, _: Request) -> Response:
         """For Prometheus."""

@@ -22,6 +22,7 @@ from headstart.serve.engine.verification import verify_store
 from headstart.serve.errors import StoreCorrupt
 from tests import catalogue
 from tests.processors import run_as_on
+from tests.serve.postgres_server import PostgresServer
 from tests.serve.store.test_store import run_sql
 
 CONTEXTS = {"size": "number", "age": "number", "likes": ["videos", "images"]}
@@ -115,14 +116,31 @@ def test_a_store_is_sound_and_its_folds_are_the_same_on_another_processor_with_o
     assert told["folds"] == folds
 
 
-def _open_small(folder: Path) -> tuple[ServiceConfig, str]:
-    """One experiment that started from a log, and its store."""
+def _choose(folder: Path, address: str, *names: str) -> dict[str, Any]:
+    """Some of the experiments, in another store."""
     write_log(folder / "log.csv")
     tables = make_tables(folder)
-    config = load_config({**tables, "experiments": {"for-all": tables["experiments"]["for-all"]}})
+    return {"store": address, "experiments": {name: tables["experiments"][name] for name in names}}
+
+
+def test_a_replica_on_another_processor_has_the_same_fold(tmp_path: Path, postgres: PostgresServer):
+    """Both are open at once, and the second sees users that the first has taught its own fit."""
+    tables = _choose(tmp_path, postgres.new_store(), "started", "linear")
+    config = load_config(tables)
+    with Engine.open(config) as engine:
+        for name in config.experiments:
+            live(engine, name, 20)
+        told = json.loads(run_as_on("Prescott", _READ_AGAIN, json.dumps(tables), OPENBLAS_NUM_THREADS="1"))
+        assert told["faults"] == []
+        assert told["folds"] == hash_folds(engine, config)
+
+
+def _open_small(folder: Path, address: str) -> ServiceConfig:
+    """One experiment that started from a log and has had some users."""
+    config = load_config(_choose(folder, address, "for-all"))
     with Engine.open(config) as engine:
         live(engine, "for-all", 5)
-    return config, tables["store"]
+    return config
 
 
 @pytest.mark.parametrize(
@@ -133,9 +151,9 @@ def _open_small(folder: Path) -> tuple[ServiceConfig, str]:
     ],
 )
 def test_a_fit_that_is_lost_or_changed_is_a_fault_and_a_service_goes_on(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, damage: str, fault: str
+    tmp_path: Path, address: str, caplog: pytest.LogCaptureFixture, damage: str, fault: str
 ):
-    config, address = _open_small(tmp_path)
+    config = _open_small(tmp_path, address)
     run_sql(address, damage)
     run_sql(address, "DELETE FROM snapshots")
     store = open_store(address)
@@ -149,8 +167,8 @@ def test_a_fit_that_is_lost_or_changed_is_a_fault_and_a_service_goes_on(
     assert [fault in record.message and "is built anew" in record.message for record in caplog.records] == [True]
 
 
-def test_every_start_from_a_log_is_recorded_once(tmp_path: Path):
-    config, address = _open_small(tmp_path)
+def test_every_start_from_a_log_is_recorded_once(tmp_path: Path, address: str):
+    config = _open_small(tmp_path, address)
     with Engine.open(config):
         pass
     store = open_store(address)

@@ -102,7 +102,7 @@ def fit(fold: Fold, user: User) -> Fitted:
     """A request by the columns and actions that there are now."""
     config, available = fold.config, user.get("available")
     try:
-        seen = check_user(config, fold.bounds, user.get("context") or {})
+        seen = check_user(config, fold.worth.bounds, user.get("context") or {})
         return Fitted(config, seen, None if available is None else check_offered(config, available))
     except HeadstartError as refusal:
         return Fitted(config, {}, None, refusal)
@@ -117,7 +117,7 @@ def as_outcome(fold: Fold, event_id: str, outcome: object) -> OutcomeAsk:
 def check_learnable(fold: Fold, outcome: float) -> None:
     """Refuse an outcome that the present policy could not learn, or that is outside what is declared."""
     check_outcome_in(outcome, *fold.outcome_range, "this experiment's policy")
-    check_outcome_within(fold.config, fold.bounds, outcome)
+    check_outcome_within(fold.config, fold.worth.bounds, outcome)
 
 
 def check_event_id(event_id: object) -> str:

@@ -230,7 +230,7 @@ class Engine:
 
     def rewritten(self, experiment: str) -> int:
         """The last event that changed what earlier outcomes count: a history read before it is out of date."""
-        return self._fold(experiment).rewritten
+        return self._fold(experiment).worth.rewritten
 
     def events(self, experiment: str, after: int = 0, limit: int = PAGE) -> list[Event]:
         """Events after a sequence number, in their order."""

@@ -51,7 +51,7 @@ def export_rows(reader: Reader, fold: Fold, after: int = 0) -> Iterator[Decision
         value = None if outcome is None else read_body(outcome)["outcome"]
         if at_close:
             value = None if sequence > closed_through else default if value is None else value
-        is_set_aside = sequence in fold.aside
+        is_set_aside = sequence in fold.worth.aside
         yield {
             "sequence": sequence,
             "event_id": event_id,

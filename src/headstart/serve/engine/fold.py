@@ -23,13 +23,14 @@ from typing import Any, Protocol
 from headstart.errors import HeadstartError
 from headstart.parts import OracleAbilities, Saved
 from headstart.serve.config import ExperimentConfig, read_experiment
-from headstart.serve.engine.bounds import UNBOUNDED, Bounds
+from headstart.serve.engine.bounds import Bounds
 from headstart.serve.engine.fits import take_up_fit
 from headstart.serve.engine.policies import build_policy
 from headstart.serve.engine.served_policy import ServedPolicy
 from headstart.serve.engine.snapshot import read_snapshot, write_snapshot
 from headstart.serve.engine.sources import Source
 from headstart.serve.engine.tally import EventTally
+from headstart.serve.engine.worth import Worth
 from headstart.serve.errors import StoreCorrupt
 from headstart.serve.store import events as kinds
 from headstart.serve.store.chain import GENESIS
@@ -73,11 +74,7 @@ class Fold:
         self.counts_after: list[list[int]] = []  # stretches (after, through] of earlier events that still count
         self.began = 0  # and everything after this one
         self.declared: list[list[Any]] = []  # [sequence, actions] of every configuration so far
-        self.bounds = UNBOUNDED  # values that the policy sees and learns
-        self.aside: dict[int, int] = {}  # decisions that are not learnt, and the event that set each aside
-        self.rewritten = 0  # the last event that changed what earlier outcomes count
-        self._tally = EventTally()
-        self._is_counted = True  # whether the tally's outcomes are those that count now
+        self.worth = Worth()  # what outcomes count
         self.not_learnable = 0  # outcomes that the present policy cannot take: an action or column it does not have
         self.quiet_until = 0  # learning before this event would be thrown away
         self._rows, self._read_fit = reader.learnt, reader.fit
@@ -99,12 +96,12 @@ class Fold:
     @property
     def tally(self) -> EventTally:
         """What the events add up to."""
-        if not self._is_counted:
-            self._tally.clear_learnt()
-            for row in self._rows(self.name, 0, self.position, at_close=self.learns_at_close):
-                self._count(row)
-            self._is_counted = True
-        return self._tally
+        self._settle_counts()
+        return self.worth.tally
+
+    def _settle_counts(self) -> None:
+        if not self.worth.is_counted:
+            self.worth.count_again(self._rows(self.name, 0, self.position, at_close=self.learns_at_close))
 
     @property
     def policy(self) -> ServedPolicy:
@@ -134,12 +131,9 @@ class Fold:
         """Fold one more event."""
         kind, sequence = event.kind, event.sequence
         if kind == kinds.DECISION:
-            self._tally.add_decision(str(event.body["action"]), is_holdout="is_holdout" in event.body)
-            self._tally.watch(event.body["context"], self.config, self.bounds, event.event_id or "")
+            self.worth.add_decision(event, self.config)
         elif kind == kinds.OUTCOME:
-            self._tally.outcomes += 1
-            if event.about not in self.aside:
-                self._tally.watch_outcome(event.body["outcome"], self.bounds, event.event_id or "")
+            self.worth.add_outcome(event)
             if not self.learns_at_close:
                 if event.decision is None:
                     raise StoreCorrupt(f"outcome {sequence} of {self.name!r} has no decision {event.about}")
@@ -150,11 +144,11 @@ class Fold:
                 self._take(row)
             self.closed_through = event.body["through"]
         elif kind == kinds.LATE:
-            self._tally.late += 1
+            self.worth.tally.late += 1
         elif kind == kinds.DANGLING:
-            self._tally.dangling += 1
+            self.worth.tally.dangling += 1
         elif kind == kinds.CONFLICTING:
-            self._tally.conflicting += 1
+            self.worth.tally.conflicting += 1
         else:
             self._steer(event)
             self.version = sequence
@@ -184,53 +178,27 @@ class Fold:
             self.began, self._policy = event.sequence, None
             self.frozen_at = None if self.frozen_at is None else event.sequence
         elif event.kind in (kinds.SET_ASIDE, kinds.TAKEN_BACK):
-            self._set_aside(event)
+            self.worth.set_aside(event)
+            self._policy = None
         elif event.kind != kinds.ACCEPTED:
             raise StoreCorrupt(f"event {event.sequence} is of an unknown kind {event.kind!r}: a newer headstart's?")
 
     def _begin_with(self, log: Body | None, sequence: int) -> None:
         """Another policy, from this log or none, and the bounds that come with it."""
         self.log, self._policy = log, None
-        bounds = Bounds.in_force(self.config, log)
-        if bounds != self.bounds:
-            self.bounds = bounds
-            self._rewrite(sequence)
-
-    def _set_aside(self, event: Event) -> None:
-        """One decision is learnt and counted no more, or again."""
-        assert event.about is not None
-        if event.kind == kinds.SET_ASIDE:
-            self.aside[event.about] = event.sequence
-            self._tally.forget(event.body["event_id"])
-        else:
-            self.aside.pop(event.about, None)
-        self._policy = None
-        self._rewrite(event.sequence)
-
-    def _rewrite(self, sequence: int) -> None:
-        """Earlier outcomes count as something else from now on: they are counted again when somebody asks."""
-        self.rewritten = sequence
-        self._is_counted = not (self._tally.learnt or self._tally.aside)
+        self.worth.bound(Bounds.in_force(self.config, log), sequence)
 
     def _take(self, row: Learnt) -> None:
         """An outcome begins to count."""
-        if self._is_counted:
-            self._count(row)
+        self.worth.add_learnt(row)
         if self.frozen_at is None and row.sequence > self.quiet_until:
             if self._policy is None:
                 self._policy = self._rebuild(row.sequence - 1)
             self._teach(self._policy, row)
             self.version = row.sequence
 
-    def _count(self, row: Learnt) -> None:
-        if row.about in self.aside:
-            self._tally.aside += 1
-            return
-        outcome = self.bounds.clip_outcome(row.outcome)
-        self._tally.add_learnt(str(row.body["action"]), outcome, is_default=row.is_default)
-
     def _teach(self, policy: ServedPolicy, row: Learnt) -> None:
-        if row.about in self.aside:
+        if row.about in self.worth.aside:
             return
         try:
             policy.learn(row.body["context"], self._indices[row.body["action"]], row.outcome)
@@ -243,7 +211,7 @@ class Fold:
         It is the fold's when it has learnt all of it: a read may fail half-way.
         """
         source = None if self.log is None else self._find_source(self.config, self.log["hash"])
-        policy, self.not_learnable = build_policy(self.config, source and source.log, self.bounds), 0
+        policy, self.not_learnable = build_policy(self.config, source and source.log, self.worth.bounds), 0
         if self.log is not None and "fit" in self.log:
             self._take_up(policy, self.log["fit"])
         end = through if self.frozen_at is None else min(through, self.frozen_at)
@@ -278,28 +246,26 @@ class Fold:
             bounds = Bounds.in_force(config, saved["log"])
             policy = build_policy(config, source and source.log, bounds)
             OracleAbilities(policy.policy).set_state(saved["policy"])
-            tally = EventTally.from_dict(saved["tally"])
-            aside = {int(decision): sequence for decision, sequence in saved["aside"].items()}
+            worth = Worth.from_dict(saved["worth"], bounds)
             plain = {name: saved[name] for name in _PLAIN}
         except Exception as error:  # whatever is wrong with a cache, what it was made from is there
             logger.warning("a snapshot of experiment %r was dropped, its events are folded: %s", self.name, error)
             return False
         self._configure(config)
-        self._policy, self._tally, self._is_counted = policy, tally, True
-        self.bounds, self.aside = bounds, aside
+        self._policy, self.worth = policy, worth
         vars(self).update(plain)
         return True
 
     def _plain(self) -> Saved:
+        self._settle_counts()
         return {
             "config": self.config.as_dict(),
-            "tally": self.tally.as_dict(),
-            "aside": self.aside,
+            "worth": self.worth.as_dict(),
             **{name: vars(self)[name] for name in _PLAIN},
         }
 
 
 _PLAIN = (
     "position", "hash", "version", "frozen_at", "log", "closed_through", "counts_after", "began", "declared",
-    "not_learnable", "rewritten",
+    "not_learnable",
 )  # fmt: skip

@@ -36,12 +36,12 @@ def read_history(reader: Reader, fold: Fold, after: int) -> Iterator[Seen]:
         if event.kind == kinds.DECISION:
             yield from _seen(fold, event.sequence, event.time, decision_body(event.body), None)
         elif event.kind == kinds.OUTCOME and not fold.learns_at_close and event.decision is not None:
-            if event.about not in fold.aside:
+            if event.about not in fold.worth.aside:
                 yield from _seen(fold, event.sequence, event.decided, event.decision, event.body["outcome"])
         elif event.kind == kinds.WINDOW_CLOSED:
             rows = reader.learnt(fold.name, event.sequence - 1, event.sequence, at_close=True)
             for row in rows:
-                if row.about not in fold.aside:
+                if row.about not in fold.worth.aside:
                     yield from _seen(fold, row.sequence, row.decided, row.body, row.outcome)
 
 
@@ -49,5 +49,5 @@ def _seen(fold: Fold, sequence: int, time: int, body: DecisionBody, outcome: flo
     probabilities = as_present(fold, body)
     if probabilities is not None:
         is_holdout = body.get("is_holdout", False)
-        worth = None if outcome is None else fold.bounds.clip_outcome(outcome)
+        worth = None if outcome is None else fold.worth.bounds.clip_outcome(outcome)
         yield Seen(sequence, time / 1e6, body["action"], body["propensity"], probabilities, is_holdout, worth)

@@ -123,9 +123,9 @@ def describe(fold: Fold, decider: Decider, duplicates: int) -> State:
         "conflicting": tally.conflicting,
         "clipped_contexts": tally.clipped_contexts,
         "clipped_outcomes": tally.clipped_outcomes,
-        "set_aside": len(fold.aside),
+        "set_aside": len(fold.worth.aside),
         "not_learnable": fold.not_learnable,
-        "bounds": fold.bounds.as_dict(fold.config),
+        "bounds": fold.worth.bounds.as_dict(fold.config),
         "outliers": _find_outliers(tally),
         "conflicts": [
             {"action": fold.config.actions[each["action"]], "reason": each["reason"]} for each in policy.conflicts()

@@ -16,6 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from headstart.serve import ConflictError, Engine
 from headstart.serve.engine.opening import open_store
 from headstart.serve.engine.verification import verify_store
+from headstart.serve.errors import UnknownDecision
 from tests.serve.experiments import Clock, make_config
 
 WINDOW = 10.0
@@ -39,13 +40,14 @@ class Model:
         self.late: dict[str, float] = {}
         self.dangling: dict[str, float] = {}
         self.conflicting: set[str] = set()
-        self.learnt: list[tuple[Any, float]] = []  # action, outcome, in order
-        self.held: list[tuple[Any, float]] = []
+        self.learnt: list[tuple[str, Any, float]] = []  # event id, action, outcome, in order
+        self.held: list[tuple[str, Any, float]] = []
+        self.aside: set[str] = set()
         self.closed: set[str] = set()
         self.is_frozen = False
 
-    def learn(self, action: Any, outcome: float) -> None:
-        (self.held if self.is_frozen else self.learnt).append((action, outcome))
+    def learn(self, event_id: str, action: Any, outcome: float) -> None:
+        (self.held if self.is_frozen else self.learnt).append((event_id, action, outcome))
 
     def record(self, event_id: str, outcome: float) -> str:
         if event_id not in self.decisions:
@@ -54,6 +56,7 @@ class Model:
             kept, status = self.late, "late"
         else:
             kept, status = self.first, "waiting" if self.has_default or self.is_frozen else "applied"
+            status = "set_aside" if event_id in self.aside else status
         earlier = self.first.get(event_id, kept.get(event_id))
         if earlier == outcome:
             return "duplicate"
@@ -62,14 +65,14 @@ class Model:
             return "conflicting"
         kept[event_id] = outcome
         if kept is self.first and not self.has_default:
-            self.learn(self.decisions[event_id][0], outcome)
+            self.learn(event_id, self.decisions[event_id][0], outcome)
         return status
 
     def close(self) -> int:
         due = [i for i, d in self.decisions.items() if i not in self.closed and d[2] + WINDOW < self.time]
         for event_id in due:
             self.closed.add(event_id)
-            self.learn(self.decisions[event_id][0], self.first.get(event_id, 0.0))
+            self.learn(event_id, self.decisions[event_id][0], self.first.get(event_id, 0.0))
         return len(due)
 
 
@@ -137,6 +140,18 @@ class Machine(RuleBasedStateMachine):
         self.model.learnt += self.model.held
         self.model.held = []
 
+    @rule(event_id=IDS, is_back=st.booleans())
+    def set_aside(self, event_id: str, is_back: bool) -> None:
+        steer = self.engine.take_back if is_back else self.engine.set_aside
+        if event_id not in self.model.decisions:
+            with pytest.raises(UnknownDecision):
+                steer("ads", event_id)
+            return
+        if (event_id in self.model.aside) == is_back:  # otherwise nothing is written
+            self._tick()
+        steer("ads", event_id)
+        (self.model.aside.discard if is_back else self.model.aside.add)(event_id)
+
     @precondition(lambda self: self.model.has_default)
     @rule()
     def close_windows(self) -> None:
@@ -167,10 +182,12 @@ class Machine(RuleBasedStateMachine):
         assert state["late"] == len(model.late)
         assert state["dangling"] == len(model.dangling)
         assert state["conflicting"] == len(model.conflicting)
-        assert state["learnt"] == len(model.learnt) + len(model.held)
+        assert state["set_aside"] == len(model.aside)
+        assert state["learnt"] == sum(row[0] not in model.aside for row in [*model.learnt, *model.held])
         assert state["is_frozen"] == model.is_frozen
         for action in state["actions"]:
-            mine = [outcome for label, outcome in model.learnt if label == action["action"]]
+            rows = [row for row in model.learnt if row[0] not in model.aside]
+            mine = [outcome for _, label, outcome in rows if label == action["action"]]
             assert action["policy"]["counts"] == len(mine)
             if mine:
                 assert action["policy"]["means"] == pytest.approx(sum(mine) / len(mine))

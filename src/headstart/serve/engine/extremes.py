@@ -30,6 +30,8 @@ class Extremes:
     def add(self, value: float, event_id: str) -> None:
         """One more value."""
         self.n += 1
+        if len(self.lowest) == len(self.highest) == _KEPT and self.lowest[-1][0] <= value <= self.highest[-1][0]:
+            return
         if len(self.lowest) < _KEPT or value < self.lowest[-1][0]:
             self.lowest = sorted([*self.lowest, (value, event_id)], key=_value)[:_KEPT]
         if len(self.highest) < _KEPT or value > self.highest[-1][0]:

@@ -47,7 +47,9 @@ class ServedPolicy:
         """What the policy sees of a context; None if it looks at none."""
         if not self.has_context:
             return None
-        vector = np.minimum(np.maximum(self._encode(context), self._lows), self._highs)
+        vector = self._encode(context)
+        if self._bounds.columns:
+            vector = np.minimum(np.maximum(vector, self._lows), self._highs)
         return np.concatenate([vector, np.zeros(self._n_extra)]) if self._n_extra else vector
 
     def warm_up(self) -> None:

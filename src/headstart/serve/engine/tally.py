@@ -65,9 +65,11 @@ class EventTally:
         self.clipped_contexts += not bounds.holds(context)
         for column, kind in config.contexts.items():
             if kind == "number" and column not in bounds.columns:
-                value = context.get(column)
+                value, extremes = context.get(column), self.column_extremes.get(column)
+                if extremes is None:
+                    extremes = self.column_extremes[column] = Extremes()
                 if isinstance(value, float):
-                    self.column_extremes.setdefault(column, Extremes()).add(value, event_id)
+                    extremes.add(value, event_id)
 
     def watch_outcome(self, outcome: float, bounds: Bounds, event_id: str) -> None:
         """Count an outcome outside the bounds, or keep the extremes where there are none."""

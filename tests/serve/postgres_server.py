@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -35,6 +38,11 @@ class PostgresServer:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     @property
+    def address(self) -> str:
+        """Of the database, with no store chosen."""
+        return f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
+
+    @property
     def _data(self) -> str:
         return str(self._folder / "data")
 
@@ -46,16 +54,39 @@ class PostgresServer:
         """fast: as asked; immediate: as if the power had gone."""
         self._run("pg_ctl", "-D", self._data, "-m", mode, "-w", "stop")
 
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Every process of it is stopped: TCP still answers, and nothing else does."""
+        master = int((Path(self._data) / "postmaster.pid").read_text().split()[0])
+        os.kill(master, signal.SIGSTOP)  # first, so that there are no new ones
+        others = [int(pid) for pid in Path(f"/proc/{master}/task/{master}/children").read_text().split()]
+        for pid in others:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for pid in (*others, master):
+                os.kill(pid, signal.SIGCONT)
+
+    def count_connections(self, name: str) -> int:
+        """How many there are of programs of this name."""
+        import psycopg
+
+        with psycopg.connect(self.address) as connection:
+            question = "SELECT count(*) FROM pg_stat_activity WHERE application_name = %s"
+            found = connection.execute(question, (name,)).fetchone()
+            assert found is not None
+            return int(found[0])
+
     def new_store(self) -> str:
         """The address of an empty store: a schema of its own."""
         import psycopg
 
         self._n_schemas += 1
         name = f"store_{self._n_schemas}"
-        address = f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
-        with psycopg.connect(address, autocommit=True) as connection:
+        with psycopg.connect(self.address, autocommit=True) as connection:
             connection.execute(f"CREATE SCHEMA {name}")
-        return f"{address}?options=-csearch_path%3D{name}"
+        return f"{self.address}?options=-csearch_path%3D{name}"
 
     def _run(self, program: str, *arguments: str) -> None:
         command = [str(self._programs / program), *arguments]

@@ -28,12 +28,15 @@ def run_replicas(address: str, n_replicas: int, n_users: int) -> dict[str, Any]:
         subprocess.Popen([*command, str(r), str(n_users)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         for r in range(n_replicas)
     ]
+    for process in processes:  # all are open before one of them begins
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"open\n"
+    for process in processes:
+        _tell(process, b"begin\n")
     told = [json.loads(process.stdout.readline()) for process in processes]  # type: ignore[union-attr]
     folds = []
     for process in processes:  # each has now seen that all are done
-        assert process.stdin is not None
-        process.stdin.write(b"fold\n")
-        process.stdin.flush()
+        _tell(process, b"fold\n")
         folds.append(json.loads(process.stdout.readline()))  # type: ignore[union-attr]
     for process in processes:
         process.communicate()
@@ -45,11 +48,19 @@ def run_replicas(address: str, n_replicas: int, n_users: int) -> dict[str, Any]:
     return {"told": told, "folds": folds, "verdict": verdict}
 
 
+def _tell(process: subprocess.Popen[bytes], line: bytes) -> None:
+    assert process.stdin is not None
+    process.stdin.write(line)
+    process.stdin.flush()
+
+
 def main() -> None:
     """One replica."""
     replica, n_users = int(sys.argv[2]), int(sys.argv[3])
     told: dict[str, Any] = {"decisions": {}, "applied": []}
     with Engine.open(load_config(json.loads(sys.argv[1]))) as engine:
+        print("open", flush=True)
+        sys.stdin.readline()
         users = [f"u{i}" for i in range(n_users)]
         random.Random(replica).shuffle(users)
 

@@ -8,11 +8,14 @@ HeadstartError
     ├── PolicyFailed           an oracle raised while it decided: nothing was recorded
     ├── StillOpening           the experiment's events are being folded: try again
     ├── StoreUnavailable       the store cannot be written or read now: nothing was applied, try again
-    │   └── HistoryLost        the store lacks events that it once had: somebody has to decide
+    │   ├── HistoryLost        the store lacks events that it once had: somebody has to decide
+    │   └── TooSlow            there was no answer by the deadline: it may be recorded or not
     └── StoreCorrupt           the events contradict each other, or the state is not their fold
 """
 
 from __future__ import annotations
+
+from typing import Self
 
 from headstart.errors import HeadstartError
 
@@ -50,6 +53,16 @@ class StoreUnavailable(ServiceError):
 
 class HistoryLost(StoreUnavailable):
     """The store has gone back in time, or is another one: acknowledged events are not there."""
+
+
+class TooSlow(StoreUnavailable):
+    """There was no answer by the deadline. Whether it is recorded is not known: ask again with the same event id."""
+
+    @classmethod
+    def after(cls, seconds: float) -> Self:
+        """What a caller is told who has waited for so long."""
+        told = "it may still be recorded, and asking again with the same event_id is safe"
+        return cls(f"no answer within {seconds:g} seconds: {told}")
 
 
 class StoreCorrupt(ServiceError):

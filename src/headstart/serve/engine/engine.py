@@ -22,6 +22,7 @@ from headstart.serve.engine.asks import (
     CloseAsk,
     DecideAsk,
     DecisionTerms,
+    OutcomeAsk,
     SteerAsk,
     User,
     as_decide,
@@ -35,14 +36,17 @@ from headstart.serve.engine.ledger import Ledger
 from headstart.serve.engine.opening import open_store
 from headstart.serve.engine.roster import Roster
 from headstart.serve.engine.state import State, describe
-from headstart.serve.engine.writer import Ticket, Writer
+from headstart.serve.engine.tickets import Ticket
+from headstart.serve.engine.writer import Writer
 from headstart.serve.errors import UnknownExperiment
+from headstart.serve.options import ServerOptions
 from headstart.serve.store import events as kinds
 from headstart.serve.store.events import Body, Decision, Event, Receipt
 from headstart.serve.store.reader import PAGE
 from headstart.serve.store.store import Store
 
 _HANG = 5.0  # seconds after which a turn of writing is said to hang
+_PATIENCE = 60.0  # seconds for what people decide: a policy may have to learn everything again; the store has its own
 
 
 class Health(TypedDict):
@@ -61,8 +65,8 @@ class Health(TypedDict):
 class Engine:
     """Experiments over a store. Open one with `Engine.open(load_config(...))`."""
 
-    def __init__(self, config: ServiceConfig, store: Store, clock: Callable[[], float]) -> None:
-        self.config, self._store, self._clock = config, store, clock
+    def __init__(self, config: ServiceConfig, store: Store, clock: Callable[[], float], deadline: float) -> None:
+        self.config, self._store, self._clock, self._deadline = config, store, clock, deadline
         self._roster = Roster(config, store, clock)
 
     @property
@@ -80,12 +84,14 @@ class Engine:
         *,
         clock: Callable[[], float] = time.time,
         store: Store | None = None,
+        deadline: float | None = None,
     ) -> Self:
         """Open the store, record what the configuration changed, and fold its events.
 
-        `clock` gives seconds since 1970. `store` takes the place of the one that the configuration names.
+        `clock` gives seconds since 1970. `store` takes the place of the one that the configuration names. Nobody
+        waits longer than `deadline` seconds for an answer; None is the configuration's.
         """
-        engine = cls.start(config, clock=clock, store=store)
+        engine = cls.start(config, clock=clock, store=store, deadline=deadline)
         try:
             engine.wait_until_open()
         except BaseException:
@@ -95,12 +101,18 @@ class Engine:
 
     @classmethod
     def start(
-        cls, config: ServiceConfig, *, clock: Callable[[], float] = time.time, store: Store | None = None
+        cls,
+        config: ServiceConfig,
+        *,
+        clock: Callable[[], float] = time.time,
+        store: Store | None = None,
+        deadline: float | None = None,
     ) -> Self:
         """`open` that returns when the store is open; each experiment decides as soon as its events are folded."""
-        opened = open_store(config.store) if store is None else store
+        seconds = ServerOptions.read(config.server).deadline if deadline is None else deadline
+        opened = open_store(config.store, seconds) if store is None else store
         try:
-            return cls(config, opened, clock)
+            return cls(config, opened, clock, seconds)
         except BaseException:
             opened.close()
             raise
@@ -219,13 +231,13 @@ class Engine:
     def state(self, experiment: str) -> State:
         """What the policy believes and what has happened, for people and pages."""
         ledger = self._ledger(experiment)
-        with ledger.lock:
+        with ledger.looking(self._deadline):
             return describe(ledger.fold, ledger.decider, ledger.duplicates)
 
     def fingerprint(self, experiment: str) -> bytes:
         """The folded state as bytes: the same for the same events, in every process."""
         ledger = self._ledger(experiment)
-        with ledger.lock:
+        with ledger.looking(self._deadline):
             return ledger.fold.fingerprint()
 
     def rewritten(self, experiment: str) -> int:
@@ -309,10 +321,12 @@ class Engine:
         return [attempt(partial(as_outcome, fold, *pair)) for pair in outcomes]
 
     def _submit(self, experiment: str, asks: Sequence[Ask]) -> Ticket:
-        return self._writers[experiment].submit(Ticket(asks))
+        is_work = not all(isinstance(ask, DecideAsk | OutcomeAsk) for ask in asks)
+        seconds = max(_PATIENCE, self._deadline) if is_work else self._deadline
+        return self._writers[experiment].submit(Ticket(asks, seconds))
 
     def _submit_async(self, experiment: str, asks: Sequence[Ask]) -> Awaitable[list[Answer]]:
-        ticket = self._writers[experiment].submit(Ticket(asks, asyncio.get_running_loop()))
+        ticket = self._writers[experiment].submit(Ticket(asks, self._deadline, asyncio.get_running_loop()))
         assert ticket.future is not None
         return ticket.future
 

@@ -13,7 +13,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from headstart.errors import HeadstartError
 from headstart.serve.config import ExperimentConfig
@@ -27,8 +28,8 @@ from headstart.serve.engine.declaration import declare
 from headstart.serve.engine.fold import Fold
 from headstart.serve.engine.opening import load_fold
 from headstart.serve.engine.sources import Sources
-from headstart.serve.engine.turns import Turn
-from headstart.serve.errors import HistoryLost, StillOpening, StoreCorrupt, StoreUnavailable
+from headstart.serve.engine.turns import Turn, list_ids
+from headstart.serve.errors import HistoryLost, StillOpening, StoreCorrupt, StoreUnavailable, TooSlow
 from headstart.serve.store import events as kinds
 from headstart.serve.store.events import Event, Receipt
 from headstart.serve.store.questions import CLEAR_PROBE, DROP_SNAPSHOTS, FILL_PROBE, READ_DUE, SAVE_SNAPSHOT
@@ -142,6 +143,16 @@ class Ledger:
         """Whether it is folded for the first time."""
         return self._head is None and not self.tried.is_set()
 
+    @contextmanager
+    def looking(self, seconds: float) -> Iterator[None]:
+        """The fold as it is, for people; they do not wait longer than this for what changes it."""
+        if not self.lock.acquire(timeout=seconds):
+            raise TooSlow.after(seconds)
+        try:
+            yield
+        finally:
+            self.lock.release()
+
     def hangs(self, seconds: float) -> bool:
         """Whether the present turn has taken longer than this."""
         began = self.busy_since
@@ -152,13 +163,14 @@ class Ledger:
         self.check_whole()
         started = self.busy_since = self.ticks()
         try:
-            with self.store.writing(self.name) as transaction, self.lock:
+            with self.store.writing(self.name, list_ids(asks)) as transaction:
                 self._meet(transaction.head)
                 if transaction.head.sequence > self.fold.position:  # another process has written
                     self._catch_up(Reader(transaction.query))
                     self.check_whole()
-                turn = Turn(transaction, self.decider, self.now())
-                answers = turn.run(asks)
+                with self.lock:  # not while a store that hangs is waited for: people look meanwhile
+                    turn = Turn(transaction, self.decider, self.now())
+                    answers = turn.run(asks)
         except HeadstartError as error:
             self._fail(error)
             if isinstance(error, HistoryLost):
@@ -235,7 +247,8 @@ class Ledger:
         assert self._head is not None
         try:
             for event in reader.linked(self.name, self._head.sequence, self._head.hash):
-                self._apply(event)
+                with self.lock:
+                    self._apply(event)
                 self._head = self._head._replace(sequence=event.sequence, time=event.time, hash=event.hash)
         except StoreCorrupt as error:  # it has more events than were folded, and they follow others
             raise HistoryLost(
@@ -273,8 +286,8 @@ class Ledger:
             self.busy_since = None
 
     def _follow(self) -> None:
-        with self.lock:  # what is committed has no gaps, so following needs no turn of writing
-            self._meet(self.reader.head(self.name))
+        self._meet(self.reader.head(self.name))
+        if self.newest > self.fold.position:  # what is committed has no gaps, so following needs no turn of writing
             self._catch_up(self.reader)
         self.note_head()
 

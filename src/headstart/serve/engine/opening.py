@@ -19,12 +19,12 @@ _TOLD_EVERY = 500  # events
 logger = logging.getLogger("headstart.serve")
 
 
-def open_store(address: str) -> Store:
-    """A path is SQLite's, postgresql://... is PostgreSQL's."""
+def open_store(address: str, deadline: float = 5.0) -> Store:
+    """A path is SQLite's, postgresql://... is PostgreSQL's; no call to that takes longer than `deadline` seconds."""
     if is_postgres(address):
         from headstart.serve.store.postgres import PostgresStore
 
-        return PostgresStore(address)
+        return PostgresStore(address, deadline=deadline)
     if "://" in address and not address.startswith("file:"):
         raise OptionError(f"store must be a path or postgresql://..., got {mask_secrets(address)!r}")
     from headstart.serve.store.sqlite import SQLiteStore

@@ -33,24 +33,28 @@ from headstart.serve.store.store import Found, Known, Transaction
 AnAsk = TypeVar("AnAsk", bound=Ask)
 
 
+def list_ids(asks: Sequence[Ask]) -> list[str]:
+    """The event ids that somebody may have used before, each once."""
+    return list(
+        {
+            ask.event_id: None
+            for ask in asks
+            if isinstance(ask, OutcomeAsk | AsideAsk) or (isinstance(ask, DecideAsk) and not ask.is_new)
+        }
+    )
+
+
 class Turn:
-    """One turn. `run` answers; `events` are what it appended."""
+    """One turn, begun for the event ids of its asks. `run` answers; `events` are what it appended."""
 
     def __init__(self, transaction: Transaction, decider: Decider, now: int) -> None:
         self.events: list[Event] = []
         self._transaction, self._decider, self._fold = transaction, decider, decider.fold
         self._now = max(now, transaction.head.time)
-        self._found: Found = {}
+        self._found: Found = transaction.found
 
     def run(self, asks: Sequence[Ask]) -> list[Answer]:
         """An answer for each ask, in their order; the events are inserted, not yet committed."""
-        self._found = self._transaction.find(
-            {
-                ask.event_id: None
-                for ask in asks
-                if isinstance(ask, OutcomeAsk | AsideAsk) or (isinstance(ask, DecideAsk) and not ask.is_new)
-            }
-        )
         answers: list[Answer] = [0] * len(asks)
         later = []
         for i, ask in enumerate(asks):

@@ -9,6 +9,7 @@ from typing import ParamSpec, TypeAlias, TypeVar
 
 import anyio.to_thread
 
+from headstart.serve.errors import TooSlow
 from headstart.serve.http.wire import RequestError
 
 P = ParamSpec("P")
@@ -73,5 +74,4 @@ async def in_thread(call: Callable[P, Result], *given: P.args, **options: P.kwar
 
 def too_slow(seconds: float) -> RequestError:
     """What was asked for may still be recorded: the event id makes asking again safe."""
-    told = "it may still be recorded, and asking again with the same event_id is safe"
-    return RequestError(503, "too_slow", f"no answer within {seconds:g} seconds: {told}")
+    return RequestError(503, "too_slow", str(TooSlow.after(seconds)))

@@ -19,6 +19,7 @@ from headstart.serve.errors import (
     StillOpening,
     StoreCorrupt,
     StoreUnavailable,
+    TooSlow,
     UnknownDecision,
     UnknownExperiment,
 )
@@ -30,6 +31,8 @@ _LISTING = "; known: "  # how our errors list what there is
 _FAILURES: tuple[tuple[type[HeadstartError], int, str, str], ...] = (
     (HistoryLost, 503, "history_lost",
      "the store lacks events that it once had: nothing is recorded until somebody has looked at it"),
+    (TooSlow, 503, "too_slow",
+     "no answer by the deadline: it may still be recorded, and asking again with the same event_id is safe"),
     (StoreUnavailable, 503, "store_unavailable",
      "the store cannot be written now: ask again with the same event_id, nothing can count twice"),
     (StoreCorrupt, 500, "store_corrupt", "the store contradicts itself: the service's log says where"),

@@ -56,9 +56,9 @@ def restore(backup: Path, address: str, told: Told = lambda n: None) -> int:
             _begin_epoch(target)
         part.replace(address)
         return n
-    from headstart.serve.store.postgres import PostgresStore
+    from headstart.serve.store.postgres import PATIENCE, PostgresStore
 
-    with closing(PostgresStore(address)) as target, reading(str(backup)) as query:
+    with closing(PostgresStore(address, deadline=PATIENCE)) as target, reading(str(backup)) as query:
         if target.query(READ_NAMES):
             raise OptionError("there are events in that store already: restore into an empty schema")
         _copy(query, target, told)

@@ -111,7 +111,7 @@ class SQLiteStore:
         connection.execute("COMMIT")
 
     @contextmanager
-    def writing(self, experiment: str) -> Iterator[_Turn]:
+    def writing(self, experiment: str, ids: Ids = ()) -> Iterator[_Turn]:
         """A turn of writing. After a failure the connection is thrown away: what it thinks is no longer known."""
         if not self._turn.acquire(timeout=_BUSY_SECONDS):
             raise StoreUnavailable(f"{self.path}: another experiment's commit has taken {_BUSY_SECONDS:g} s")
@@ -120,7 +120,7 @@ class SQLiteStore:
                 try:
                     writer = self._open_writer()
                     writer.execute("BEGIN IMMEDIATE")
-                    yield _Turn(writer, experiment)
+                    yield _Turn(writer, experiment, ids)
                     writer.execute("COMMIT")
                 except BaseException:
                     self._drop_writer()
@@ -194,13 +194,13 @@ def _link_old_events(connection: sqlite3.Connection) -> None:
 
 
 class _Turn:
-    def __init__(self, connection: sqlite3.Connection, experiment: str) -> None:
+    def __init__(self, connection: sqlite3.Connection, experiment: str, ids: Ids) -> None:
         self._connection, self._experiment = connection, experiment
         self.head = Head(*connection.execute(READ_HEAD, (experiment,)).fetchone())
+        self.found = self._find(list(ids))
 
-    def find(self, ids: Ids) -> Found:
+    def _find(self, wanted: list[str]) -> Found:
         """What is known under these event ids, in one step."""
-        wanted = list(ids)
         found: Found = {}
         if wanted:
             parameters = orjson.dumps(wanted).decode(), self._experiment

@@ -42,15 +42,13 @@ class Transaction(Protocol):
     """A turn of writing to one experiment: no other writer is in between, in this process or another."""
 
     head: Head
-
-    def find(self, ids: Ids) -> Found:
-        """What is known under these event ids."""
+    found: Found  # what is known under the event ids that the turn was begun for
 
     def query(self, statement: str, parameters: tuple[object, ...] = ()) -> list[Row]:
         """The rows that a question has, as seen in this turn."""
 
     def execute(self, statement: str, parameters: tuple[object, ...] = ()) -> None:
-        """Carry out a statement that has no rows."""
+        """Carry out a statement that has no rows, at the latest when the turn ends."""
 
     def insert(self, events: list[Event]) -> list[Event]:
         """Append events, whose numbers follow the head, and move it; they come back with their hashes."""
@@ -62,8 +60,11 @@ class Transaction(Protocol):
 class Store(Protocol):
     """A log per experiment."""
 
-    def writing(self, experiment: str) -> AbstractContextManager[Transaction]:
-        """A turn of writing, durable when it ends; raises StoreUnavailable and leaves nothing if it cannot be."""
+    def writing(self, experiment: str, ids: Ids = ()) -> AbstractContextManager[Transaction]:
+        """A turn of writing, durable when it ends; raises StoreUnavailable and leaves nothing if it cannot be.
+
+        What is known under `ids` is looked up as it begins.
+        """
 
     def query(self, statement: str, parameters: tuple[object, ...] = ()) -> list[Row]:
         """The rows that a question has, beside any writing; from any thread."""

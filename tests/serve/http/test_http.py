@@ -255,3 +255,13 @@ def test_a_page_of_every_experiment(tmp_path):
         assert "/experiments/ads" in page.text
         assert "/experiments/offers" in page.text
         assert "none configured" in client.get("/experiments/ads").text
+
+
+def test_pages_cannot_be_framed_and_data_is_not_taken_for_a_script(ads):
+    for path in ("/", "/experiments/ads"):
+        headers = ads.get(path).headers
+        assert headers["x-frame-options"] == "DENY"
+        assert "frame-ancestors 'none'" in headers["content-security-policy"]
+        assert headers["referrer-policy"] == "no-referrer"
+    for path in ("/", "/v1/ads/state", "/v1/ads/log", "/v1/ads/log?format=parquet", "/static/page.js", "/nothing"):
+        assert ads.get(path).headers["x-content-type-options"] == "nosniff"

@@ -113,6 +113,16 @@ def test_a_wrong_key_costs_its_address_and_no_one_else():
     assert _status(door, b"Bearer guess", "decide", "other") == 401
 
 
+def test_all_addresses_of_a_network_of_ipv6_are_one_caller():
+    """Whoever has one of them has 2^64."""
+    door = Door({}, ServerOptions(rate_limit=1.0), clock=lambda: 0.0)
+    assert _status(door, None, "read", "2001:db8::1") == 200
+    assert _status(door, None, "read", "2001:db8::ffff:2") == 429
+    assert _status(door, None, "read", "2001:db8:0:1::1") == 200
+    assert _status(door, None, "read", "::ffff:10.0.0.1") == 200
+    assert _status(door, None, "read", "10.0.0.1") == 429
+
+
 def test_a_scope_that_is_missing_is_not_free_either():
     secret, key = draw_key("shop", ("decide",))
     door = Door({"shop": key}, ServerOptions(rate_limit=1.0), clock=lambda: 0.0)

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from headstart.errors import OptionError
 from headstart.serve.http.headers import Headers
-from headstart.serve.http.origins import Hosts, Proxies
+from headstart.serve.http.origins import Hosts, Proxies, home_of
 from headstart.serve.http.rates import Rates
 from headstart.serve.http.wire import RequestError
 from headstart.serve.options import ServerOptions
@@ -95,7 +95,7 @@ class Caller(NamedTuple):
     @property
     def pays(self) -> str:
         """Whose rate counts: the key's, or the address's."""
-        return self.address if self.name == ANONYMOUS else self.name
+        return home_of(self.address) if self.name == ANONYMOUS else self.name
 
 
 class Door:
@@ -126,11 +126,11 @@ class Door:
         if is_post:
             self._hosts.check_post(headers)
         if not self._keys:
-            self._take(address)
+            self._take(home_of(address))
             return Caller(ANONYMOUS, address, may_look=True)
         key = self._find(headers.authorization)
         if key is None:
-            self._take(address)  # guesses are not free
+            self._take(home_of(address))  # guesses are not free
             raise RequestError(401, "no_key", "an API key is needed: Authorization: Bearer KEY")
         self._take(key.name)
         if not key.may(needed):

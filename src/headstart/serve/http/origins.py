@@ -86,6 +86,16 @@ class Proxies:
         return parsed is not None and any(parsed in network for network in self._networks)
 
 
+def home_of(address: str) -> str:
+    """Whose an address is: of IPv6 everybody has 2^64, so there it is the network."""
+    if ":" not in address:
+        return address
+    parsed = _parse(address)
+    if isinstance(parsed, ipaddress.IPv6Address):
+        return str(ipaddress.IPv6Network((int(parsed) >> 64 << 64, 64)))
+    return address if parsed is None else str(parsed)
+
+
 def _as_address(hop: str) -> str | None:
     """An address as proxies write it, with a port or without."""
     if hop.startswith("["):

@@ -11,6 +11,7 @@ from headstart.estimates.weighted import kish_size, root_sum_square, unweighted,
 from headstart.judgement.audit.checks.effects import weighted_effect
 from headstart.judgement.audit.checks.population import compare_population
 from headstart.serve.telling.report import Report
+from headstart.serve.telling.sums import Sums
 
 N = 400
 
@@ -93,9 +94,9 @@ def test_one_log_one_standard_error_in_every_room(log):
     fixed = [ope.snips(log, np.full(N, action)) for action in range(2)]
     np.testing.assert_allclose([one.value for one in fixed], expected.means, **same)
     np.testing.assert_allclose([one.standard_error for one in fixed], expected.standard_errors, **same)
-    report = Report(log.action_names)
-    for action, propensity, outcome in zip(log.actions, log.propensities, log.outcomes, strict=True):
-        report.add_outcome(0.0, action, propensity, outcome, is_holdout=False)
+    sums = Sums(log.action_names)
+    sums.add_outcomes(np.zeros(N), log.actions, log.propensities, log.outcomes, np.zeros(N, dtype=bool))
+    report = Report(sums)
     np.testing.assert_allclose(report.weighed().standard_errors, expected.standard_errors, **same)
     np.testing.assert_allclose(report.weighed().sizes, hs.IPSWeighting(log).effective_sizes, **same)
     lead, error = expected.means[1] - expected.means[0], math.hypot(*expected.standard_errors)

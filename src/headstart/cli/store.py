@@ -150,15 +150,12 @@ def export(
         raise typer.BadParameter(f"--format must be one of {', '.join(_FORMATS)}, got {format}")
     address, _ = _address(place)
     with _reading(address) as query:
-        from headstart.serve.engine.export import export_rows, read_fold
-        from headstart.serve.store.reader import Reader
+        from headstart.serve.engine.export import Export
         from headstart.serve.telling.formats import as_dsjson, as_jsonl, write_parquet
 
-        fold = read_fold(query, experiment)
-        rows = export_rows(Reader(query), fold)
+        rows = Export(query, experiment)
         with file.open("wb") as stream:
             if format == "parquet":
-                write_parquet(rows, fold.config, stream)
+                write_parquet(rows, stream)
             else:
-                labels = [str(label) for label in fold.config.actions]
-                stream.writelines((as_jsonl if format == "jsonl" else as_dsjson)(rows, labels))
+                stream.writelines((as_jsonl if format == "jsonl" else as_dsjson)(rows))

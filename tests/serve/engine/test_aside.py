@@ -11,8 +11,9 @@ from headstart.serve import Engine
 from headstart.serve.engine.opening import open_store
 from headstart.serve.engine.verification import verify_store
 from headstart.serve.errors import UnknownDecision
-from headstart.serve.telling.overview import Overview
+from headstart.serve.telling.overviews import Overviews
 from tests.serve.experiments import Clock, make_config
+from tests.serve.waiting import wait
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "UCB": {"oracle": "UCB"},
@@ -162,10 +163,12 @@ def test_it_holds_through_a_freeze_a_roll_back_and_another_configuration(address
 def test_a_report_follows(tmp_path):
     with open_engine(str(tmp_path / "s.sqlite")) as engine:
         live(engine)
-        overview = Overview(engine, "ads")
+        overviews = Overviews(engine)
+        overview = overviews["ads"]
         before = overview.as_dict()["value"]["mean"]
         engine.outcome("ads", engine.decide("ads", event_id="wild").event_id, 1e6)
-        assert overview.as_dict()["value"]["mean"] > 1000
+        wait(lambda: overview.as_dict()["value"]["mean"] > 1000)
         engine.set_aside("ads", "wild")
-        assert overview.as_dict()["value"]["mean"] == before
+        wait(lambda: overview.as_dict()["value"]["mean"] == before)
         assert overview.as_dict()["decisions"] == 31
+        overviews.close()

@@ -13,6 +13,7 @@ from headstart.logs.log import Log
 from headstart.serve import Engine
 from headstart.serve.config import read_experiment
 from headstart.serve.engine.bounds import Bounds, suggest_ranges
+from headstart.serve.engine.history import Mark
 from headstart.serve.engine.opening import open_store
 from headstart.serve.engine.sources import Sources
 from headstart.serve.engine.verification import verify_store
@@ -132,9 +133,11 @@ def test_what_is_clipped_is_recorded_as_it_came_and_learnt_as_the_nearest_value_
         clipped = engine.state("ads")
         assert (clipped["clipped_contexts"], clipped["clipped_outcomes"]) == (1, 1)
         assert [a["online"]["mean"] for a in clipped["actions"] if a["action"] == wild.action] == [1.0]
-        row = next(engine.export("ads"))
+        row = next(iter(engine.export("ads")))
         assert (row["context"], row["outcome"]) == ({"age": 1e200}, 1e6)
-        assert [seen.outcome for seen in engine.history("ads") if seen.outcome is not None] == [1.0]
+        past = engine.past("ads")
+        page = past.read_page(Mark(0, ""), [], past.terms(), 10)
+        assert page.heard.outcomes == [1.0]
         live, policy = engine.fingerprint("ads"), clipped["actions"]
     store = open_store(address)
     verdict = verify_store(store.query)

@@ -9,9 +9,15 @@ from headstart.serve.engine.draw import draw_action, draw_by_id, mix_floor
 from headstart.serve.engine.fold import Fold
 from headstart.serve.store.events import Context, DecisionBody
 
+MAX_KEPT = 256  # sets of available actions: callers may send any, and a frozen version lasts
+
 
 class Decider:
-    """Decides by a fold's present state. A policy that looks at no context is asked once per version."""
+    """Decides by a fold's present state.
+
+    A policy that looks at no context is asked once per version and set of available actions, of which the last few
+    are kept.
+    """
 
     def __init__(self, fold: Fold) -> None:
         self.fold = fold
@@ -68,6 +74,8 @@ class Decider:
         key = None if available is None else tuple(available)
         kept = self._kept.get(key)
         if kept is None:
+            if len(self._kept) >= MAX_KEPT:
+                del self._kept[next(iter(self._kept))]  # the oldest
             kept = self._kept[key] = self._ask(context, available)
         return kept
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import Self, TypedDict, Unpack
+from typing import Self, Unpack
 
 from headstart.errors import HeadstartError, OptionError
-from headstart.serve.config import ServiceConfig
+from headstart.serve.config import ExperimentConfig, ServiceConfig
 from headstart.serve.engine.answers import Answer, Kind, asked, attempt, merge_answers, only_answer
 from headstart.serve.engine.asks import (
     AsideAsk,
@@ -29,14 +29,16 @@ from headstart.serve.engine.asks import (
     as_outcome,
     check_event_id,
 )
-from headstart.serve.engine.export import DecisionRow, export_rows
+from headstart.serve.engine.export import Export
 from headstart.serve.engine.fold import Fold
-from headstart.serve.engine.history import Seen, read_history
+from headstart.serve.engine.health import ExperimentHealth, Health, describe_health, sum_health
+from headstart.serve.engine.history import Past
 from headstart.serve.engine.ledger import Ledger
 from headstart.serve.engine.opening import open_store
 from headstart.serve.engine.roster import Roster
-from headstart.serve.engine.state import State, describe
+from headstart.serve.engine.state import Sight, State
 from headstart.serve.engine.tickets import Ticket
+from headstart.serve.engine.watch import look_at
 from headstart.serve.engine.writer import Writer
 from headstart.serve.errors import UnknownExperiment
 from headstart.serve.options import ServerOptions
@@ -45,21 +47,8 @@ from headstart.serve.store.events import Body, Decision, Event, Receipt
 from headstart.serve.store.reader import PAGE
 from headstart.serve.store.store import Store
 
-_HANG = 5.0  # seconds after which a turn of writing is said to hang
 _PATIENCE = 60.0  # seconds for what people decide: a policy may have to learn everything again; the store has its own
-
-
-class Health(TypedDict):
-    """Whether the engine can write, and how far it has come, over all experiments; from memory, so at any time."""
-
-    is_writable: bool
-    error: str | None
-    broken: dict[str, str]  # experiments that have no fold at present, and why
-    opening: list[str]  # those of them that are folded for the first time
-    waiting: int  # requests before the writers
-    position: int  # events folded
-    lag: int  # events that this process has not folded
-    is_folder: bool
+_LOOK_PATIENCE = 0.3  # seconds that somebody who looks waits for an experiment that is busy
 
 
 class Engine:
@@ -229,10 +218,20 @@ class Engine:
     # -- looking
 
     def state(self, experiment: str) -> State:
-        """What the policy believes and what has happened, for people and pages."""
-        ledger = self._ledger(experiment)
-        with ledger.looking(self._deadline):
-            return describe(ledger.fold, ledger.decider, ledger.duplicates)
+        """What the policy believes and what has happened, for people and pages.
+
+        An experiment that is being folded anew, or is broken, has the state that was last seen, and `behind` says so.
+        """
+        return self.look(experiment).state
+
+    def look(self, experiment: str, patience: float = _LOOK_PATIENCE) -> Sight:
+        """The state and the configuration in force with it; nobody waits longer than `patience` seconds."""
+        return look_at(self._find(experiment), patience)
+
+    def configuration(self, experiment: str) -> ExperimentConfig:
+        """The one in force, whatever this process was started with; the declared one while there is no fold."""
+        seen = self._find(experiment).seen
+        return self.config.experiments[experiment] if seen is None else self.look(experiment, patience=0.0).config
 
     def fingerprint(self, experiment: str) -> bytes:
         """The folded state as bytes: the same for the same events, in every process."""
@@ -240,27 +239,27 @@ class Engine:
         with ledger.looking(self._deadline):
             return ledger.fold.fingerprint()
 
-    def rewritten(self, experiment: str) -> int:
-        """The last event that changed what earlier outcomes count: a history read before it is out of date."""
-        return self._fold(experiment).worth.rewritten
-
     def events(self, experiment: str, after: int = 0, limit: int = PAGE) -> list[Event]:
         """Events after a sequence number, in their order."""
         return list(self._ledger(experiment).reader.events(experiment, after, limit))
+
+    @property
+    def experiments(self) -> tuple[str, ...]:
+        """The names of those that it runs at present."""
+        return tuple(self._ledgers)
 
     def last_event(self, experiment: str, kind: str) -> Event | None:
         """The newest event of a kind that has no event id (configuration, warm_start, frozen, log_withdrawn ...)."""
         return self._ledger(experiment).reader.last(experiment, kind)
 
-    def history(self, experiment: str, after: int = 0) -> Iterator[Seen]:
-        """Decisions and outcomes as they came to count, after a sequence number: for reports, which sum them."""
-        ledger = self._ledger(experiment)
-        return read_history(ledger.reader, ledger.fold, after)
+    def past(self, experiment: str) -> Past:
+        """Decisions and outcomes as they came to count: for reports, which sum them."""
+        return Past(self._find(experiment))
 
-    def export(self, experiment: str, after: int = 0) -> Iterator[DecisionRow]:
-        """Decisions joined to their outcomes, as rows of the next log."""
-        ledger = self._ledger(experiment)
-        return export_rows(ledger.reader, ledger.fold, after)
+    def export(self, experiment: str) -> Export:
+        """Decisions joined to their outcomes, as rows of the next log, by the configuration at this moment."""
+        self._find(experiment)
+        return Export(self._store.query, experiment)
 
     def watch_commits(self, told: Callable[[float, int], None]) -> None:
         """Have each commit's seconds and number of events told, in the writer's thread."""
@@ -268,21 +267,12 @@ class Engine:
 
     def health(self) -> Health:
         """Whether writing works, how many wait for it, and how far this process is behind the store."""
-        ledgers = self._ledgers.values()
-        errors = [ledger.error for ledger in ledgers if ledger.error is not None]
-        errors += [
-            f"{each.name!r}: the store has not answered for {_HANG:g} s" for each in ledgers if each.hangs(_HANG)
-        ]
-        return {
-            "is_writable": not errors,
-            "error": errors[0] if errors else None,
-            "broken": {ledger.name: ledger.broken for ledger in ledgers if ledger.broken is not None},
-            "opening": [ledger.name for ledger in ledgers if ledger.is_opening],
-            "waiting": sum(writer.n_waiting for writer in self._writers.values()),
-            "position": sum(ledger.fold.position for ledger in ledgers),
-            "lag": sum(max(0, ledger.newest - ledger.fold.position) for ledger in ledgers),
-            "is_folder": any(ledger.is_folder for ledger in ledgers),
-        }
+        return sum_health(self.healths())
+
+    def healths(self) -> dict[str, ExperimentHealth]:
+        """The same of each experiment."""
+        writers = self._writers  # of all ledgers, and perhaps of some that have just gone
+        return {name: describe_health(ledger, writers[name]) for name, ledger in self._ledgers.items()}
 
     def close(self) -> None:
         """Finish what was asked, keep snapshots, let go of the store."""
@@ -299,10 +289,14 @@ class Engine:
 
     # -- the caller's side
 
-    def _ledger(self, experiment: str) -> Ledger:
+    def _find(self, experiment: str) -> Ledger:
         ledger = self._ledgers.get(experiment)
         if ledger is None:
             raise UnknownExperiment(f"no experiment {experiment!r}; known: {', '.join(self._ledgers)}")
+        return ledger
+
+    def _ledger(self, experiment: str) -> Ledger:
+        ledger = self._find(experiment)
         ledger.check_whole()
         return ledger
 

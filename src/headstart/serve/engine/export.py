@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypedDict
 
-from headstart.serve.config import ExperimentConfig, Label
-from headstart.serve.engine.fold import Fold
-from headstart.serve.engine.past_actions import as_present
-from headstart.serve.engine.sources import Source
+from headstart.serve.config import Label
+from headstart.serve.engine.declarations import read_declarations
 from headstart.serve.errors import UnknownExperiment
+from headstart.serve.store import events as kinds
 from headstart.serve.store.events import Context, decision_body, read_body
 from headstart.serve.store.questions import READ_NAMES
 from headstart.serve.store.reader import Reader
@@ -33,53 +32,74 @@ class DecisionRow(TypedDict):
     outcome: float | None
 
 
-def export_rows(reader: Reader, fold: Fold, after: int = 0) -> Iterator[DecisionRow]:
-    """Decisions joined to their outcomes; an outcome is None while it is not known.
+class Export:
+    """An experiment's decisions joined to their outcomes, as the store has them when it is made.
 
-    With a default outcome it is None until the window closes, also where an outcome has come: rows whose outcome is
-    known must not be those of the quick answers. A late outcome does not count; of a decision that was set aside it
-    is None for good. One outside the bounds is what came. Probabilities are in the order of the present actions; a
-    decision for an action that the experiment no longer has is left out (`Engine.events` has it).
+    Everything is of that moment, whatever is written while the rows are read: the configuration in force, the last
+    decision, the windows that are closed. It needs the store alone, no fold and no log.
     """
-    default, closed_through = fold.config.default_outcome, fold.closed_through
-    at_close = fold.learns_at_close
-    for sequence, event_id, time, decision, outcome, _ in reader.joined(fold.name, after):
-        body = decision_body(read_body(decision))
-        probabilities = as_present(fold, body)
-        if probabilities is None:
-            continue
-        value = None if outcome is None else read_body(outcome)["outcome"]
-        if at_close:
-            value = None if sequence > closed_through else default if value is None else value
-        is_set_aside = sequence in fold.worth.aside
-        yield {
-            "sequence": sequence,
-            "event_id": event_id,
-            "time": time / 1e6,
-            "context": body["context"],
-            "available": body.get("available"),
-            "action": body["action"],
-            "propensity": body["propensity"],
-            "probabilities": probabilities,
-            "version": body["version"],
-            "is_holdout": body.get("is_holdout", False),
-            "is_set_aside": is_set_aside,
-            "outcome": None if is_set_aside else value,
-        }
+
+    def __init__(self, query: Query, experiment: str) -> None:
+        self._reader, self.experiment = Reader(query), experiment
+        self._through = self._reader.head(experiment).sequence
+        self._declarations = read_declarations(self._reader, experiment, self._through)
+        if not self._declarations.declared:
+            names = ", ".join(name for (name,) in query(READ_NAMES))
+            raise UnknownExperiment(f"no experiment {experiment!r}; known: {names or 'none'}")
+        closed = self._reader.last(experiment, kinds.WINDOW_CLOSED)
+        self._closed_through: int = 0 if closed is None else closed.body["through"]
+        self._aside = _read_aside(self._reader, experiment)
+
+    @property
+    def labels(self) -> list[str]:
+        """The present actions, in the order of a row's probabilities."""
+        return [str(label) for label in self._declarations.present.actions]
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """Every context column that a row may have, "number" or "text"."""
+        return self._declarations.columns()
+
+    def __iter__(self) -> Iterator[DecisionRow]:
+        """The rows, in the order of the decisions; an outcome is None while it is not known.
+
+        With a default outcome it is None until the window closes, also where an outcome has come: rows whose outcome
+        is known must not be those of the quick answers. A late outcome does not count; of a decision that was set
+        aside it is None for good. One outside the bounds is what came. A decision for an action that the experiment
+        no longer has is left out (`Engine.events` has it); a context has the columns of its time.
+        """
+        default = self._declarations.present.default_outcome
+        for sequence, event_id, time, decision, outcome, _ in self._reader.joined(self.experiment):
+            if sequence > self._through:
+                return
+            body = decision_body(read_body(decision))
+            probabilities = self._declarations.as_present(body)
+            if probabilities is None:
+                continue
+            value = None if outcome is None else read_body(outcome)["outcome"]
+            if default is not None:
+                value = None if sequence > self._closed_through else default if value is None else value
+            is_set_aside = sequence in self._aside
+            yield {
+                "sequence": sequence,
+                "event_id": event_id,
+                "time": time / 1e6,
+                "context": body["context"],
+                "available": body.get("available"),
+                "action": body["action"],
+                "propensity": body["propensity"],
+                "probabilities": probabilities,
+                "version": body["version"],
+                "is_holdout": body.get("is_holdout", False),
+                "is_set_aside": is_set_aside,
+                "outcome": None if is_set_aside else value,
+            }
 
 
-def read_fold(query: Query, experiment: str) -> Fold:
-    """An experiment's counts and configuration as of now, without building its policy: no log is needed."""
-    names = [name for (name,) in query(READ_NAMES)]
-    if experiment not in names:
-        raise UnknownExperiment(f"no experiment {experiment!r}; known: {', '.join(names) or 'none'}")
-    reader = Reader(query)
-    fold = Fold(experiment, reader, _no_source)
-    fold.quiet_until = 2**62
-    for event in reader.events(experiment):
-        fold.apply(event)
-    return fold
-
-
-def _no_source(config: ExperimentConfig, wanted: str) -> Source:
-    raise AssertionError("a fold that does not learn needs no log")
+def _read_aside(reader: Reader, experiment: str) -> set[int]:
+    """Decisions that were set aside and not taken back."""
+    last: dict[int | None, tuple[int, bool]] = {}
+    for kind in (kinds.SET_ASIDE, kinds.TAKEN_BACK):
+        for event in reader.all_of(experiment, kind):
+            last[event.about] = max(last.get(event.about, (0, False)), (event.sequence, kind == kinds.SET_ASIDE))
+    return {decision for decision, (_, is_aside) in last.items() if is_aside and decision is not None}

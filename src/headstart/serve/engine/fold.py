@@ -111,6 +111,16 @@ class Fold:
         return self._policy
 
     @property
+    def is_settled(self) -> bool:
+        """Whether policy and counts are there, or would be made from the events when somebody asks for them."""
+        return self._policy is not None and self.worth.is_counted
+
+    def settle(self) -> None:
+        """Make them."""
+        assert self.policy is not None
+        assert self.tally is not None
+
+    @property
     def outcome_range(self) -> tuple[float, float]:
         """Outcomes that the present policy can learn."""
         return (-math.inf, math.inf) if self._policy is None else self._policy.outcome_range

@@ -1,53 +1,170 @@
-"""What has happened, for reports: decisions as they were made and outcomes as they came to count."""
+"""What has happened, for reports: decisions as they were made and outcomes as they came to count, page by page."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from headstart.errors import LogError
+from headstart.logs.log import Log
 from headstart.serve.config import Label
-from headstart.serve.engine.fold import Fold
-from headstart.serve.engine.past_actions import as_present
+from headstart.serve.engine.bounds import Bounds
+from headstart.serve.engine.ledger import Ledger
+from headstart.serve.errors import StoreCorrupt
 from headstart.serve.store import events as kinds
-from headstart.serve.store.events import DecisionBody, decision_body
-from headstart.serve.store.reader import Reader
+from headstart.serve.store.events import DecisionBody, Event
+from headstart.serve.store.reader import REPORT
 
 
-class Seen(NamedTuple):
-    """A decision (its outcome is None), or an outcome that counts."""
+class Terms(NamedTuple):
+    """What outcomes count as; `rewritten` is the event that said so last: a report of other terms is out of date."""
 
-    sequence: int
-    time: float  # seconds since 1970, of the decision
-    action: Label
-    propensity: float
-    probabilities: list[float]
-    is_holdout: bool
-    outcome: float | None
+    rewritten: int
+    bounds: Bounds
+    aside: frozenset[int]  # decisions that do not count
+    at_close: bool  # whether outcomes count when the windows close
 
 
-def read_history(reader: Reader, fold: Fold, after: int) -> Iterator[Seen]:
-    """Everything after a sequence number, in order.
+class Mark(NamedTuple):
+    """The last event that an experiment has folded."""
 
-    Probabilities are in the order of the present actions; decisions for actions that the experiment no longer has are
-    left out, and so are outcomes of decisions that were set aside. An outcome outside the bounds is the nearest value
-    within.
-    """
-    for event in reader.events(fold.name, after):
-        if event.kind == kinds.DECISION:
-            yield from _seen(fold, event.sequence, event.time, decision_body(event.body), None)
-        elif event.kind == kinds.OUTCOME and not fold.learns_at_close and event.decision is not None:
-            if event.about not in fold.worth.aside:
-                yield from _seen(fold, event.sequence, event.decided, event.decision, event.body["outcome"])
-        elif event.kind == kinds.WINDOW_CLOSED:
-            rows = reader.learnt(fold.name, event.sequence - 1, event.sequence, at_close=True)
-            for row in rows:
-                if row.about not in fold.worth.aside:
-                    yield from _seen(fold, row.sequence, row.decided, row.body, row.outcome)
+    position: int
+    hash: str
 
 
-def _seen(fold: Fold, sequence: int, time: int, body: DecisionBody, outcome: float | None) -> Iterator[Seen]:
-    probabilities = as_present(fold, body)
-    if probabilities is not None:
-        is_holdout = body.get("is_holdout", False)
-        worth = None if outcome is None else fold.worth.bounds.clip_outcome(outcome)
-        yield Seen(sequence, time / 1e6, body["action"], body["propensity"], probabilities, is_holdout, worth)
+@dataclass
+class Decided:
+    """Decisions under one configuration, a column each."""
+
+    actions: list[str]  # the labels that they were drawn from
+    times: list[float] = field(default_factory=list)  # seconds since 1970
+    drawn: list[str] = field(default_factory=list)
+    chances: list[list[float]] = field(default_factory=list)
+
+
+@dataclass
+class Heard:
+    """Outcomes that began to count, a column each."""
+
+    times: list[float] = field(default_factory=list)  # of their decisions
+    drawn: list[str] = field(default_factory=list)
+    propensities: list[float] = field(default_factory=list)
+    outcomes: list[float] = field(default_factory=list)
+    is_holdout: list[bool] = field(default_factory=list)
+
+    def add(self, time: int, body: DecisionBody, outcome: float) -> None:
+        """One more."""
+        self.times.append(time / 1e6)
+        self.drawn.append(str(body["action"]))
+        self.propensities.append(body["propensity"])
+        self.outcomes.append(outcome)
+        self.is_holdout.append("is_holdout" in body)
+
+
+@dataclass
+class Page:
+    """A stretch of events: where it ends, the actions in force there, and what is in it."""
+
+    mark: Mark
+    decided: list[Decided]  # one for each configuration
+    heard: Heard = field(default_factory=Heard)
+    deeds: list[Event] = field(default_factory=list)  # what people and configurations decided
+    n_events: int = 0
+
+    @property
+    def actions(self) -> list[str]:
+        """The labels in force at its end."""
+        return self.decided[-1].actions
+
+
+class Past:
+    """One experiment's events, for a report that follows them in its own time."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger, self._name, self._reader = ledger, ledger.name, ledger.reader
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a fold whose terms one may ask for."""
+        return self._ledger.broken is None
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether this process keeps snapshots."""
+        return self._ledger.is_folder
+
+    def mark(self) -> Mark:
+        """How far the fold has come."""
+        fold = self._ledger.fold
+        return Mark(fold.position, fold.hash)
+
+    def terms(self) -> Terms:
+        """What outcomes count as now."""
+        fold = self._ledger.fold
+        worth = fold.worth
+        return Terms(worth.rewritten, worth.bounds, frozenset(worth.aside), fold.learns_at_close)
+
+    @property
+    def rewritten(self) -> int:
+        """The event that last changed what earlier outcomes count as."""
+        return self._ledger.fold.worth.rewritten
+
+    def holds(self, mark: Mark) -> bool:
+        """Whether the store's history is one that has this event."""
+        return self._reader.hash_at(self._name, mark.position) == mark.hash
+
+    def read_page(self, after: Mark, actions: list[str], terms: Terms, size: int) -> Page:
+        """The next events, at most so many; `actions` are those in force."""
+        page, at_close = Page(after, [Decided(actions)]), terms.at_close
+        for event in self._reader.events(self._name, after.position, size):
+            if event.kind == kinds.DECISION:
+                _add_decision(page.decided[-1], event)
+            elif event.kind == kinds.OUTCOME:
+                if not at_close and event.decision is not None and event.about not in terms.aside:
+                    outcome = terms.bounds.clip_outcome(event.body["outcome"])
+                    page.heard.add(event.decided, event.decision, outcome)
+            elif event.kind == kinds.WINDOW_CLOSED:
+                self._add_closed(page.heard, event, terms)
+            elif event.event_id is None:
+                page.deeds.append(event)
+                if event.kind == kinds.CONFIGURATION:
+                    page.decided.append(Decided(_as_text(event.body["actions"])))
+            page.mark = Mark(event.sequence, event.hash)
+            page.n_events += 1
+        return page
+
+    def _add_closed(self, heard: Heard, close: Event, terms: Terms) -> None:
+        for row in self._reader.learnt(self._name, close.sequence - 1, close.sequence, at_close=True):
+            if row.about not in terms.aside:
+                heard.add(row.decided, row.body, terms.bounds.clip_outcome(row.outcome))
+
+    def find_log(self) -> Log:
+        """The log that the experiment began with, as it takes it up."""
+        fold = self._ledger.fold
+        if fold.log is None:
+            raise LogError(f"experiment {self._name!r} has no log at present")
+        return self._ledger.sources.find(fold.config, fold.log["hash"]).log
+
+    def snapshot(self) -> str | None:
+        """The newest snapshot of a report."""
+        return self._reader.snapshot(self._name, REPORT)
+
+    def offer_snapshot(self, position: int, body: bytes) -> None:
+        """Have the experiment's own thread keep a report's snapshot: it alone writes to the store."""
+        self._ledger.offered = position, body
+
+
+def _add_decision(decided: Decided, event: Event) -> None:
+    chances = event.body["probabilities"]
+    if len(chances) != len(decided.actions):
+        raise StoreCorrupt(
+            f"decision {event.sequence} of {event.experiment!r} has {len(chances)} probabilities for "
+            f"{len(decided.actions)} actions"
+        )
+    decided.times.append(event.time / 1e6)
+    decided.drawn.append(str(event.body["action"]))
+    decided.chances.append(chances)
+
+
+def _as_text(labels: list[Label]) -> list[str]:
+    return [str(label) for label in labels]

@@ -28,12 +28,13 @@ from headstart.serve.engine.declaration import declare
 from headstart.serve.engine.fold import Fold
 from headstart.serve.engine.opening import load_fold
 from headstart.serve.engine.sources import Sources
+from headstart.serve.engine.state import Sight, describe
 from headstart.serve.engine.turns import Turn, list_ids
 from headstart.serve.errors import HistoryLost, StillOpening, StoreCorrupt, StoreUnavailable, TooSlow
 from headstart.serve.store import events as kinds
 from headstart.serve.store.events import Event, Receipt
 from headstart.serve.store.questions import CLEAR_PROBE, DROP_SNAPSHOTS, FILL_PROBE, READ_DUE, SAVE_SNAPSHOT
-from headstart.serve.store.reader import FOLD, Reader
+from headstart.serve.store.reader import FOLD, REPORT, Reader
 from headstart.serve.store.store import Head, Store
 
 SNAPSHOT_EVERY = 20_000  # events
@@ -73,13 +74,17 @@ class Ledger:
         self.failure: Exception | None = None  # why it cannot
         self.is_closing = False
         self.error: str | None = None  # why the last turn failed; None after one that did not
+        self.has_lost = False  # whether it failed because acknowledged events are not there
         self.busy_since: float | None = None  # when the present turn began
+        self.committed: float | None = None  # when the last event was
+        self.seen: Sight | None = None  # the state when somebody last saw it
+        self.offered: tuple[int, bytes] | None = None  # a report's snapshot, and where it stands, to be kept
         self.fold = Fold(config.name, self.reader, sources.find)
         self.decider = Decider(self.fold)
         self.newest = 0  # the head of the store when it was last seen
         self.is_folder = False  # whether this process was the one to close windows when it last looked
         self._head: Head | None = None  # the last event folded
-        self._config, self._sources, self._clock, self.ticks = config, sources, clock, ticks
+        self._config, self.sources, self._clock, self.ticks = config, sources, clock, ticks
         self._anchor, self._goes_on = anchor or Anchor(None), goes_on
         self._said: str | None = None  # of the last declaration: not at every try
         self._saved = 0  # the sequence number of the last snapshot
@@ -105,7 +110,7 @@ class Ledger:
         self._config, self._mended = config, -1e9
 
     def _declare(self) -> None:
-        plan = declare(self.store, self._config, self._sources, self.now())
+        plan = declare(self.store, self._config, self.sources, self.now())
         if plan.said is not None and plan.said != self._said:
             logger.log(logging.INFO if plan.changes else logging.WARNING, "experiment %r: %s", self.name, plan.said)
         self._said = plan.said
@@ -131,12 +136,18 @@ class Ledger:
             if is_opening:
                 self.broken = f"it is being opened: {position / head.sequence:.0%} of its events are folded"
 
-        fold, saved = load_fold(self.name, self.reader, self._sources, tell)
+        fold, saved = load_fold(self.name, self.reader, self.sources, tell)
         with self.lock:
             self.fold, self.decider, self._saved = fold, Decider(fold), saved
             self._head = head._replace(sequence=fold.position, hash=fold.hash)
             self.newest = fold.position
+            self.see()
             self.broken = None
+
+    def see(self) -> Sight:
+        """The state as it is; under the lock, of a fold that is settled."""
+        self.seen = Sight(describe(self.fold, self.decider, self.duplicates), self.fold.config)
+        return self.seen
 
     @property
     def is_opening(self) -> bool:
@@ -184,6 +195,8 @@ class Ledger:
                 self._apply(event)
             self._head = transaction.head
             self.duplicates += sum(isinstance(each, Receipt) and each.status == "duplicate" for each in answers)
+        if turn.events:
+            self.committed = self.ticks()
         if self.on_commit is not None:
             self.on_commit(self.ticks() - started, len(turn.events))
         return answers
@@ -221,12 +234,12 @@ class Ledger:
         if self.error is None:
             self._probed = self.ticks()
             logger.error("experiment %r: the store fails: %s", self.name, error)
-        self.error = str(error)
+        self.error, self.has_lost = str(error), isinstance(error, HistoryLost)
 
     def _succeed(self) -> None:
         if self.error is not None:
             logger.warning("experiment %r: the store works again; it had failed: %s", self.name, self.error)
-        self.error = None
+        self.error, self.has_lost = None, False
         self._probed = self.ticks()
 
     def _apply(self, event: Event) -> None:
@@ -258,6 +271,7 @@ class Ledger:
 
     def look_after(self) -> None:
         """Follow other processes, close windows, keep snapshots: now and then, beside the groups."""
+        self._settle()
         if self.ticks() - self._looked < _LOOK_SECONDS:
             return
         self._looked = self.ticks()
@@ -276,6 +290,7 @@ class Ledger:
                 if self.fold.learns_at_close and self._is_due():
                     self.run_group([CloseAsk(self.name)])
                 self.save_snapshot(SNAPSHOT_EVERY)
+                self.save_offered()
         except HistoryLost as loss:
             self._fail(loss)
             if self._goes_on:
@@ -284,6 +299,17 @@ class Ledger:
             self._fail(error)
         finally:
             self.busy_since = None
+
+    def _settle(self) -> None:
+        """What was rolled back, withdrawn or set aside is folded anew here, and not by the next who asks."""
+        if self.broken is None and not self.fold.is_settled:
+            try:
+                with self.lock:
+                    self.fold.settle()
+            except StoreUnavailable as error:  # it is tried again at the next look
+                self._fail(error)
+            except HeadstartError as error:
+                self.stay_broken(str(error))
 
     def _follow(self) -> None:
         self._meet(self.reader.head(self.name))
@@ -361,7 +387,16 @@ class Ledger:
         with self.lock:
             position, body = self.fold.position, self.fold.save()
         if body is not None:
-            with self.store.writing(self.name) as transaction:
-                transaction.execute(SAVE_SNAPSHOT, (self.name, FOLD, position, body.decode()))
-                transaction.execute(DROP_SNAPSHOTS, (self.name, FOLD, self.name, FOLD))
+            self._keep(FOLD, position, body)
         self._saved = position
+
+    def save_offered(self) -> None:
+        """Keep the snapshot that a report offered."""
+        if self.offered is not None:
+            (position, body), self.offered = self.offered, None
+            self._keep(REPORT, position, body)
+
+    def _keep(self, kind: str, position: int, body: bytes) -> None:
+        with self.store.writing(self.name) as transaction:
+            transaction.execute(SAVE_SNAPSHOT, (self.name, kind, position, body.decode()))
+            transaction.execute(DROP_SNAPSHOTS, (self.name, kind, self.name, kind))

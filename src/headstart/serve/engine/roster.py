@@ -110,6 +110,7 @@ def _close(ledger: Ledger, writer: Writer) -> None:
     try:
         ledger.note_head(now=True)
         ledger.save_snapshot(every=_SNAPSHOT_EVERY)
+        ledger.save_offered()
     except HeadstartError:
         pass  # a snapshot is only a cache
     logger.info("experiment %r is closed at event %d", ledger.name, ledger.fold.position)

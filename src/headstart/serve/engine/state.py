@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import TypedDict
+from typing import NamedTuple, TypedDict
 
-from headstart.serve.config import Label
+from headstart.serve.config import ExperimentConfig, Label
 from headstart.serve.engine.bounds import BoundsState
 from headstart.serve.engine.decision import Decider
 from headstart.serve.engine.extremes import Extremes
@@ -79,6 +79,14 @@ class State(TypedDict):
     conflicts: list[Disagreement]
     actions: list[ActionState]
     duplicates: int
+    behind: str | None  # why this is what was last seen and not the present state
+
+
+class Sight(NamedTuple):
+    """A state, and the configuration in force at that moment."""
+
+    state: State
+    config: ExperimentConfig
 
 
 def describe(fold: Fold, decider: Decider, duplicates: int) -> State:
@@ -132,6 +140,7 @@ def describe(fold: Fold, decider: Decider, duplicates: int) -> State:
         ],
         "actions": actions,
         "duplicates": duplicates,
+        "behind": None,
     }
 
 

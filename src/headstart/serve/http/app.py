@@ -21,7 +21,7 @@ from headstart.serve.http.refusals import Refusals
 from headstart.serve.http.views import make_routes
 from headstart.serve.http.wire import RequestError, as_error, as_json, read_object
 from headstart.serve.options import ServerOptions
-from headstart.serve.telling.overview import Overview
+from headstart.serve.telling.overviews import Overviews
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
@@ -35,7 +35,7 @@ class App:
         self.options = options or ServerOptions.read(engine.config.server)
         self.door = Door(read_keys(engine.config.keys), self.options)
         self.refusals, self.deadlines = Refusals(), Deadlines()
-        self.overviews = {name: Overview(engine, name) for name in engine.config.experiments}
+        self.overviews = Overviews(engine)
         self.metrics = Metrics(engine, self.overviews)
         self.posts = Posts(engine, self.refusals, lambda caller, n: self.door.charge(caller, n)).verbs
         self._rest = make_routes(self)

@@ -1,4 +1,4 @@
-"""Prometheus metrics: counted on the way, the costly ones computed when somebody looks."""
+"""Prometheus metrics: counted on the way or read from memory, so that they are answered at once, whatever happens."""
 
 from __future__ import annotations
 
@@ -7,11 +7,40 @@ from typing import TYPE_CHECKING
 
 from headstart.errors import HeadstartError
 from headstart.serve.engine.engine import Engine
+from headstart.serve.engine.state import State
 from headstart.serve.telling.overview import Overview
 
 if TYPE_CHECKING:
     from prometheus_client import Metric
 
+_PATIENCE = 0.01  # seconds that an experiment is waited for; then its last state is told
+_HEALTH = {
+    "failing": "1 while its events cannot be written",
+    "broken": "1 while it cannot be folded: it decides for nobody",
+    "hanging": "1 while the store has not answered it for 5 s",
+    "lost_history": "1 while acknowledged events are not in the store",
+    "folder": "1 in the process that closes its windows and writes its snapshots",
+    "position_events": "Its last event that this process has folded",
+    "lag_events": "Its events that this process has not folded",
+    "waiting_requests": "Its requests before a commit",
+    "since_commit_seconds": "Seconds since this process last wrote an event of it",
+}
+_COUNTERS = {
+    "decisions": "Decisions",
+    "outcomes": "First outcomes in their window",
+    "late": "Outcomes after their window",
+    "dangling": "Outcomes of unknown decisions",
+    "duplicates": "Outcomes delivered again",
+    "conflicting": "Outcomes that contradict the first",
+    "clipped_contexts": "Decisions for a context outside the bounds",
+    "clipped_outcomes": "Outcomes outside the bounds",
+}
+_GAUGES = {
+    "chi_square_p": "Actions drawn against logged propensities: p-value",
+    "report_lag_events": "Events that the report's numbers lack",
+    "outliers": "Values far outside all others",
+    "set_aside": "Decisions set aside at present",
+}
 _SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
 
 
@@ -48,11 +77,11 @@ class Metrics:
         return generate_latest(self.registry)
 
     def describe(self) -> Iterable[Metric]:
-        """Nothing until asked: collecting reads the store."""
+        """Nothing until asked."""
         return []
 
     def collect(self) -> Iterable[Metric]:
-        """What is computed on demand."""
+        """What is known at this moment, from memory: nothing here waits for the store or for a fold."""
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
         answers = CounterMetricFamily("headstart_answers", "Answers by status", labels=["status"])
@@ -63,47 +92,78 @@ class Metrics:
         yield GaugeMetricFamily("headstart_lag_events", "Events this process has not folded", value=health["lag"])
         yield GaugeMetricFamily("headstart_waiting_requests", "Requests before a commit", value=health["waiting"])
         yield GaugeMetricFamily("headstart_writable", "1 while the store can be written", value=health["is_writable"])
+        yield from self._collect_health()
+        yield from self._collect_states()
+
+    def _collect_health(self) -> Iterable[Metric]:
+        """What health knows of each experiment."""
+        from prometheus_client.core import GaugeMetricFamily
+
+        gauges = {
+            name: GaugeMetricFamily(f"headstart_experiment_{name}", text, labels=["experiment"])
+            for name, text in _HEALTH.items()
+        }
+        for name, health in self._engine.healths().items():
+            told = {
+                "failing": health["error"] is not None,
+                "broken": health["broken"] is not None,
+                "hanging": health["is_hanging"],
+                "lost_history": health["has_lost_history"],
+                "folder": health["is_folder"],
+                "position_events": health["position"],
+                "lag_events": health["lag"],
+                "waiting_requests": health["waiting"],
+                "since_commit_seconds": health["since_commit"],
+            }
+            for key, value in told.items():
+                if value is not None:
+                    gauges[key].add_metric([name], float(value))
+        yield from gauges.values()
+
+    def _collect_states(self) -> Iterable[Metric]:
+        """What has happened in each experiment."""
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
         counters = {
             name: CounterMetricFamily(f"headstart_{name}", text, labels=["experiment"])
-            for name, text in (
-                ("decisions", "Decisions"),
-                ("outcomes", "First outcomes in their window"),
-                ("late", "Outcomes after their window"),
-                ("dangling", "Outcomes of unknown decisions"),
-                ("duplicates", "Outcomes delivered again"),
-                ("conflicting", "Outcomes that contradict the first"),
-                ("clipped_contexts", "Decisions for a context outside the bounds"),
-                ("clipped_outcomes", "Outcomes outside the bounds"),
-            )
+            for name, text in _COUNTERS.items()
         }
-        p = GaugeMetricFamily(
-            "headstart_chi_square_p", "Actions drawn against logged propensities: p-value", labels=["experiment"]
-        )
+        gauges = {
+            name: GaugeMetricFamily(f"headstart_{name}", text, labels=["experiment"])
+            for name, text in _GAUGES.items()
+        }
         sizes = GaugeMetricFamily(
             "headstart_effective_sample_size", "Of each action's outcomes", labels=["experiment", "action"]
         )
-        outliers = GaugeMetricFamily("headstart_outliers", "Values far outside all others", labels=["experiment"])
-        aside = GaugeMetricFamily("headstart_set_aside", "Decisions set aside at present", labels=["experiment"])
         for name, overview in self._overviews.items():
             try:
-                state, checks = self._engine.state(name), overview.checks()
-            except HeadstartError:  # the store cannot be read now: the gauge above says so
+                state, config = self._engine.look(name, _PATIENCE)
+            except HeadstartError:  # it was never opened: the gauges above say so
                 continue
-            counted = {
-                "decisions": state["decisions"],
-                "outcomes": state["outcomes"],
-                "late": state["late"],
-                "dangling": state["dangling"],
-                "duplicates": state["duplicates"],
-                "conflicting": state["conflicting"],
-                "clipped_contexts": state["clipped_contexts"],
-                "clipped_outcomes": state["clipped_outcomes"],
-            }
-            outliers.add_metric([name], len(state["outliers"]))
-            aside.add_metric([name], state["set_aside"])
-            for key, n in counted.items():
+            checks = overview.checks(list(config.actions))
+            for key, n in _count(state).items():
                 counters[key].add_metric([name], n)
-            p.add_metric([name], checks["p"])
-            for action, size in zip(state["actions"], checks["effective_sizes"], strict=True):
-                sizes.add_metric([name, str(action["action"])], size)
-        yield from (*counters.values(), p, sizes, outliers, aside)
+            told = {
+                "chi_square_p": checks["p"],
+                "report_lag_events": max(0, state["position"] - checks["position"]),
+                "outliers": len(state["outliers"]),
+                "set_aside": state["set_aside"],
+            }
+            for key, value in told.items():
+                gauges[key].add_metric([name], value)
+            for action, size in zip(config.actions, checks["effective_sizes"], strict=True):
+                sizes.add_metric([name, str(action)], size)
+        yield from (*counters.values(), *gauges.values(), sizes)
+
+
+def _count(state: State) -> dict[str, int]:
+    return {
+        "decisions": state["decisions"],
+        "outcomes": state["outcomes"],
+        "late": state["late"],
+        "dangling": state["dangling"],
+        "duplicates": state["duplicates"],
+        "conflicting": state["conflicting"],
+        "clipped_contexts": state["clipped_contexts"],
+        "clipped_outcomes": state["clipped_outcomes"],
+    }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from functools import cache
 from importlib.resources import files
@@ -16,9 +16,8 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from headstart.errors import HeadstartError
-from headstart.serve.config import ExperimentConfig
-from headstart.serve.engine.engine import Health
-from headstart.serve.engine.export import DecisionRow
+from headstart.serve.engine.export import Export
+from headstart.serve.engine.health import Health
 from headstart.serve.errors import UnknownExperiment
 from headstart.serve.http.deadlines import in_thread, too_slow
 from headstart.serve.http.openapi import decide_schema, write_document
@@ -73,7 +72,9 @@ def make_routes(app: App) -> Starlette:
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        app.overviews.start()
         yield
+        await in_thread(app.overviews.close)
         await in_thread(app.engine.close)
 
     async def refuse(request: Request, error: Exception) -> Response:
@@ -149,9 +150,9 @@ class Looks:
 
     async def openapi(self, _: Request) -> Response:
         """The API as a document."""
-        experiments = self._engine.config.experiments.items()
+        configs = {name: self._engine.configuration(name) for name in self._app.overviews}
         return _json(
-            write_document({n: decide_schema(list(e.actions), e.contexts, e.ranges) for n, e in experiments})
+            write_document({n: decide_schema(list(e.actions), e.contexts, e.ranges) for n, e in configs.items()})
         )
 
     async def experiments(self, _: Request) -> Response:
@@ -171,28 +172,27 @@ class Looks:
         name, format = self._find(request), request.query_params.get("format", "jsonl")
         if format not in _FORMATS:
             raise RequestError(422, "invalid", f"format must be one of {', '.join(_FORMATS)}, got {format!r:.80}")
-        config = self._engine.config.experiments[name]
-        labels, rows = [str(label) for label in config.actions], self._engine.export(name)
+        export = await in_thread(self._engine.export, name)
         if format == "parquet":
-            file = await in_thread(_spool, rows, config)
+            file = await in_thread(_spool, export)
             return StreamingResponse(
                 _pieces(file),
                 media_type="application/vnd.apache.parquet",
                 headers={**_AS_SAID, "Content-Disposition": f'attachment; filename="{name}.parquet"'},
             )
-        lines: Iterator[bytes] = (as_jsonl if format == "jsonl" else as_dsjson)(rows, labels)
+        lines: Iterator[bytes] = (as_jsonl if format == "jsonl" else as_dsjson)(export)
         return StreamingResponse(_joined(lines), headers=_AS_SAID, media_type="application/jsonl")
 
     async def index(self, _: Request) -> Response:
         """The list of experiments."""
         reports = await in_thread(
-            lambda: [overview.as_dict(with_audit=False) for overview in self._app.overviews.values()]
+            lambda: [overview.as_page(with_audit=False) for overview in self._app.overviews.values()]
         )
         return HTMLResponse(render_index(reports), headers=_SAFE)
 
     async def experiment(self, request: Request) -> Response:
         """One experiment's page."""
-        report = await in_thread(self._app.overviews[self._find(request)].as_dict)
+        report = await in_thread(self._app.overviews[self._find(request)].as_page)
         return HTMLResponse(render_experiment(report), headers=_SAFE)
 
     async def static(self, request: Request) -> Response:
@@ -218,9 +218,9 @@ async def _slices(body: bytes) -> AsyncIterator[bytes]:
         yield body[start : start + (1 << 16)]
 
 
-def _spool(rows: Iterable[DecisionRow], config: ExperimentConfig) -> IO[bytes]:
+def _spool(export: Export) -> IO[bytes]:
     file = tempfile.SpooledTemporaryFile(1 << 24)  # noqa: SIM115 - closed when it has been sent
-    write_parquet(rows, config, file)
+    write_parquet(export, file)
     file.seek(0)
     return file
 

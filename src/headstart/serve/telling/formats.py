@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import IO
 
 import orjson
 
-from headstart.serve.config import ExperimentConfig
-from headstart.serve.engine.export import DecisionRow
+from headstart.serve.engine.export import DecisionRow, Export
 
 _ROWS = 50_000  # of a Parquet row group: what is in memory at a time
 
 
-def as_jsonl(rows: Iterable[DecisionRow], labels: Sequence[str]) -> Iterator[bytes]:
+def as_jsonl(export: Export) -> Iterator[bytes]:
     """headstart's own: every field, the probabilities by action."""
-    for row in rows:
+    labels = export.labels
+    for row in export:
         yield orjson.dumps({**row, "probabilities": dict(zip(labels, row["probabilities"], strict=True))}) + b"\n"
 
 
-def as_dsjson(rows: Iterable[DecisionRow], labels: Sequence[str]) -> Iterator[bytes]:
+def as_dsjson(export: Export) -> Iterator[bytes]:
     """One decision a line, the chosen action first, costs for outcomes; decisions without an outcome are left out."""
+    labels = export.labels
     index = {label: a for a, label in enumerate(labels)}
-    for row in rows:
+    for row in export:
         if row["outcome"] is None:
             continue
         chosen = index[str(row["action"])]
@@ -47,13 +48,16 @@ def as_dsjson(rows: Iterable[DecisionRow], labels: Sequence[str]) -> Iterator[by
         )
 
 
-def write_parquet(rows: Iterable[DecisionRow], config: ExperimentConfig, file: IO[bytes]) -> None:
-    """The same rows as a Parquet file, a row group at a time."""
+def write_parquet(export: Export, file: IO[bytes]) -> None:
+    """The same rows as a Parquet file, a row group at a time.
+
+    A context has every column that was ever declared, null where it was not asked for at the time.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    columns = [(name, pa.float64() if kind == "number" else pa.string()) for name, kind in config.contexts.items()]
-    labels = [str(label) for label in config.actions]
+    columns, labels = export.columns, export.labels
+    fields = [(name, pa.float64() if kind == "number" else pa.string()) for name, kind in columns.items()]
     schema = pa.schema(
         [
             ("event_id", pa.string()),
@@ -64,14 +68,14 @@ def write_parquet(rows: Iterable[DecisionRow], config: ExperimentConfig, file: I
             ("version", pa.int64()),
             ("is_holdout", pa.bool_()),
             ("is_set_aside", pa.bool_()),
-            *([("context", pa.struct(columns))] if columns else []),
+            *([("context", pa.struct(fields))] if fields else []),
             ("probabilities", pa.struct([(label, pa.float64()) for label in labels])),
         ]
     )
     with pq.ParquetWriter(file, schema) as writer:
         batch: list[dict[str, object]] = []
-        for row in rows:
-            batch.append(_as_parquet(row, config, labels))
+        for row in export:
+            batch.append(_as_parquet(row, columns, labels))
             if len(batch) == _ROWS:
                 writer.write_table(pa.Table.from_pylist(batch, schema))
                 batch = []
@@ -79,11 +83,11 @@ def write_parquet(rows: Iterable[DecisionRow], config: ExperimentConfig, file: I
             writer.write_table(pa.Table.from_pylist(batch, schema))
 
 
-def _as_parquet(row: DecisionRow, config: ExperimentConfig, labels: Sequence[str]) -> dict[str, object]:
-    context = {
-        name: row["context"][name] if kind == "number" else str(row["context"][name])
-        for name, kind in config.contexts.items()
-    }
+def _as_parquet(row: DecisionRow, columns: Mapping[str, str], labels: Sequence[str]) -> dict[str, object]:
+    context: dict[str, object] = {}
+    for name, kind in columns.items():
+        value = row["context"].get(name)
+        context[name] = value if value is None or kind == "number" else str(value)
     return {
         **row,
         "action": str(row["action"]),

@@ -1,0 +1,93 @@
+"""What people look at: a second fold of the same events, in bounded memory, that nothing decides by.
+
+The learning state answers "what to play next"; these sums answer "what has happened": who was shown what over time,
+what it was worth against the hold-out, whether the actions drawn fit the chances they were drawn with. Events come in
+pages, as arrays: a matrix product adds up what a loop over them would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from headstart.arrays import Bools, Floats, Integers
+from headstart.parts import Saved
+from headstart.serve.config import Label
+from headstart.serve.telling.timeline import Timeline, take_columns
+
+
+class Sums:
+    """Sums of decisions and outcomes, over every action that the experiment ever had, by its label as text."""
+
+    def __init__(self, actions: Sequence[Label] = ()) -> None:
+        self.actions = [str(label) for label in actions]
+        k = len(self.actions)
+        self.timeline = Timeline(k)
+        self.shown, self.heard, self.expected = np.zeros(k), np.zeros(k), np.zeros(k)
+        self.covariance = np.zeros((k, k))  # of the counts of actions drawn
+        self.weighted = np.zeros((6, k))  # `WeightedSums` over outcomes, w = 1 / propensity
+        self.values = np.zeros((2, 3))  # policy and hold-out: n, y, yy
+
+    def add_decisions(self, times: Floats, actions: Integers, chances: Floats) -> None:
+        """Decisions, (n,), and the chances they were drawn with, (n, K)."""
+        if not len(times):
+            return
+        self.timeline.add_decisions(times, actions, chances)
+        self.shown += np.bincount(actions, minlength=len(self.actions))
+        expected = chances.sum(axis=0)
+        self.expected += expected
+        self.covariance -= chances.T @ chances
+        self.covariance.flat[:: len(self.actions) + 1] += expected
+
+    def add_outcomes(
+        self, times: Floats, actions: Integers, propensities: Floats, outcomes: Floats, is_holdout: Bools
+    ) -> None:
+        """What came of decisions made at `times`, (n,) each."""
+        if not len(times):
+            return
+        groups = is_holdout.astype(np.int64)
+        self.timeline.add_outcomes(times, outcomes, groups)
+        self.heard += np.bincount(actions, minlength=len(self.actions))
+        w = 1.0 / propensities
+        wy, ww = w * outcomes, w * w
+        rows = (w, wy, wy * outcomes, ww, ww * outcomes, wy * wy)
+        self.weighted += [np.bincount(actions, row, len(self.actions)) for row in rows]
+        self.values += np.stack(
+            [np.bincount(groups, row, 2) for row in (np.ones(len(w)), outcomes, outcomes * outcomes)], axis=1
+        )
+
+    def of(self, actions: Sequence[Label]) -> Sums:
+        """A copy, with these actions in this order: what is not among them is left out, a new one has zeros."""
+        other = Sums(actions)
+        known = {label: a for a, label in enumerate(self.actions)}
+        columns = np.array([known.get(label, -1) for label in other.actions], dtype=np.int64)
+        other.timeline = self.timeline.of(columns)
+        other.shown, other.heard, other.expected, other.weighted = (
+            take_columns(each, columns) for each in (self.shown, self.heard, self.expected, self.weighted)
+        )
+        other.covariance = take_columns(take_columns(self.covariance, columns).T, columns).T
+        other.values = self.values.copy()
+        return other
+
+    def declare(self, actions: Sequence[Label]) -> Sums:
+        """These sums, with room for the actions of a new configuration."""
+        new = [str(label) for label in actions if str(label) not in self.actions]
+        return self.of([*self.actions, *new]) if new else self
+
+    def as_dict(self) -> Saved:
+        """For snapshots."""
+        return {
+            "actions": self.actions, "timeline": self.timeline.as_dict(), "shown": self.shown, "heard": self.heard,
+            "expected": self.expected, "covariance": self.covariance, "weighted": self.weighted,
+            "values": self.values,
+        }  # fmt: skip
+
+    @classmethod
+    def from_dict(cls, saved: Saved) -> Sums:
+        """From a snapshot."""
+        sums = cls(saved["actions"])
+        sums.timeline = Timeline.from_dict(saved["timeline"])
+        sums.shown, sums.heard, sums.expected = saved["shown"], saved["heard"], saved["expected"]
+        sums.covariance, sums.weighted, sums.values = saved["covariance"], saved["weighted"], saved["values"]
+        return sums

@@ -1,0 +1,52 @@
+"""The slow obvious twin of `Sums`: one event at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from headstart.serve.telling.sums import Sums
+from headstart.serve.telling.timeline import N_BUCKETS
+
+
+class PlainSums:
+    """The same sums as `Sums`, by hand."""
+
+    def __init__(self, actions: Sequence[str]) -> None:
+        self.sums = Sums(actions)
+
+    def add_decision(self, time: float, action: int, chances: np.ndarray) -> None:
+        """A decision and the chances it was drawn with."""
+        sums, bucket = self.sums, self._bucket(time)
+        sums.timeline.shown[bucket, action] += 1.0
+        sums.timeline.chances[bucket] += chances
+        sums.shown[action] += 1.0
+        sums.expected += chances
+        sums.covariance += np.diag(chances) - np.outer(chances, chances)
+
+    def add_outcome(self, time: float, action: int, propensity: float, outcome: float, *, is_holdout: bool) -> None:
+        """What came of a decision made at `time`."""
+        sums, bucket, group, w = self.sums, self._bucket(time), int(is_holdout), 1.0 / propensity
+        sums.heard[action] += 1.0
+        for row, value in enumerate((1.0, outcome, outcome**2)):
+            sums.weighted[row, action] += w * value
+            sums.weighted[row + 3, action] += w**2 * value
+            sums.values[group, row] += value
+        sums.timeline.outcomes[bucket, group] += outcome
+        sums.timeline.counts[bucket, group] += 1.0
+
+    def _bucket(self, time: float) -> int:
+        line = self.sums.timeline
+        if math.isnan(line.start):
+            line.start = time
+        while time >= line.start + line.width * N_BUCKETS:
+            for name in ("shown", "chances", "outcomes", "counts"):
+                before = vars(line)[name]
+                after = np.zeros_like(before)
+                for b in range(N_BUCKETS):
+                    after[b // 2] += before[b]
+                setattr(line, name, after)
+            line.width *= 2.0
+        return max(0, int((time - line.start) / line.width))

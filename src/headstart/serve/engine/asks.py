@@ -14,7 +14,7 @@ from typing import NamedTuple, TypedDict
 from headstart.checks import check_outcome_in
 from headstart.errors import ActionError, ContextError, HeadstartError, OptionError
 from headstart.serve.config import ExperimentConfig, Label
-from headstart.serve.engine.bounds import Bounds, check_column, check_outcome_within
+from headstart.serve.engine.bounds import Bounds, check_number_within, check_outcome_within
 from headstart.serve.engine.fold import Fold
 from headstart.serve.store.events import Body, Context
 
@@ -102,7 +102,7 @@ def fit(fold: Fold, user: User) -> Fitted:
     """A request by the columns and actions that there are now."""
     config, available = fold.config, user.get("available")
     try:
-        seen = check_user(config, fold.worth.bounds, user.get("context") or {})
+        seen = check_user(config, fold.reckoning.bounds, user.get("context") or {})
         return Fitted(config, seen, None if available is None else check_offered(config, available))
     except HeadstartError as refusal:
         return Fitted(config, {}, None, refusal)
@@ -117,7 +117,7 @@ def as_outcome(fold: Fold, event_id: str, outcome: object) -> OutcomeAsk:
 def check_learnable(fold: Fold, outcome: float) -> None:
     """Refuse an outcome that the present policy could not learn, or that is outside what is declared."""
     check_outcome_in(outcome, *fold.outcome_range, "this experiment's policy")
-    check_outcome_within(fold.config, fold.worth.bounds, outcome)
+    check_outcome_within(fold.config, fold.reckoning.bounds, outcome)
 
 
 def check_event_id(event_id: object) -> str:
@@ -136,7 +136,7 @@ def check_user(config: ExperimentConfig, bounds: Bounds, context: Mapping[str, o
         except (KeyError, TypeError):
             raise ContextError(f"context column {column!r} is missing") from None
         if kind == "number":
-            seen[column] = check_column(config, bounds, column, _check_number(column, value))
+            seen[column] = check_number_within(config, bounds, column, _check_number(column, value))
             continue
         for category in kind:
             if value == category and type(value) is type(category):  # true is not 1

@@ -125,7 +125,7 @@ def suggest_ranges(log: Log) -> Body:
     }
 
 
-def check_column(config: ExperimentConfig, bounds: Bounds, column: str, number: float) -> float:
+def check_number_within(config: ExperimentConfig, bounds: Bounds, column: str, number: float) -> float:
     """A user's number, refused if a declared range says so, or if there is none and it is beyond all measure."""
     declared, at = config.ranges.get(column), f"{config.at}.contexts.{column}"
     if declared is not None and config.outside == "refuse" and not declared[0] <= number <= declared[1]:

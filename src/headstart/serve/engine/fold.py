@@ -26,11 +26,11 @@ from headstart.serve.config import ExperimentConfig, read_experiment
 from headstart.serve.engine.bounds import Bounds
 from headstart.serve.engine.fits import take_up_fit
 from headstart.serve.engine.policies import build_policy
+from headstart.serve.engine.reckoning import Reckoning
 from headstart.serve.engine.served_policy import ServedPolicy
 from headstart.serve.engine.snapshot import read_snapshot, write_snapshot
 from headstart.serve.engine.sources import Source
 from headstart.serve.engine.tally import EventTally
-from headstart.serve.engine.worth import Worth
 from headstart.serve.errors import StoreCorrupt
 from headstart.serve.store import events as kinds
 from headstart.serve.store.chain import GENESIS
@@ -74,7 +74,7 @@ class Fold:
         self.counts_after: list[list[int]] = []  # stretches (after, through] of earlier events that still count
         self.began = 0  # and everything after this one
         self.declared: list[list[Any]] = []  # [sequence, actions] of every configuration so far
-        self.worth = Worth()  # what outcomes count
+        self.reckoning = Reckoning()  # what outcomes count
         self.not_learnable = 0  # outcomes that the present policy cannot take: an action or column it does not have
         self.quiet_until = 0  # learning before this event would be thrown away
         self._rows, self._read_fit = reader.learnt, reader.fit
@@ -97,11 +97,11 @@ class Fold:
     def tally(self) -> EventTally:
         """What the events add up to."""
         self._settle_counts()
-        return self.worth.tally
+        return self.reckoning.tally
 
     def _settle_counts(self) -> None:
-        if not self.worth.is_counted:
-            self.worth.count_again(self._rows(self.name, 0, self.position, at_close=self.learns_at_close))
+        if not self.reckoning.is_counted:
+            self.reckoning.count_again(self._rows(self.name, 0, self.position, at_close=self.learns_at_close))
 
     @property
     def policy(self) -> ServedPolicy:
@@ -113,7 +113,7 @@ class Fold:
     @property
     def is_settled(self) -> bool:
         """Whether policy and counts are there, or would be made from the events when somebody asks for them."""
-        return self._policy is not None and self.worth.is_counted
+        return self._policy is not None and self.reckoning.is_counted
 
     def settle(self) -> None:
         """Make them."""
@@ -141,9 +141,9 @@ class Fold:
         """Fold one more event."""
         kind, sequence = event.kind, event.sequence
         if kind == kinds.DECISION:
-            self.worth.add_decision(event, self.config)
+            self.reckoning.add_decision(event, self.config)
         elif kind == kinds.OUTCOME:
-            self.worth.add_outcome(event)
+            self.reckoning.add_outcome(event)
             if not self.learns_at_close:
                 if event.decision is None:
                     raise StoreCorrupt(f"outcome {sequence} of {self.name!r} has no decision {event.about}")
@@ -154,11 +154,11 @@ class Fold:
                 self._take(row)
             self.closed_through = event.body["through"]
         elif kind == kinds.LATE:
-            self.worth.tally.late += 1
+            self.reckoning.tally.late += 1
         elif kind == kinds.DANGLING:
-            self.worth.tally.dangling += 1
+            self.reckoning.tally.dangling += 1
         elif kind == kinds.CONFLICTING:
-            self.worth.tally.conflicting += 1
+            self.reckoning.tally.conflicting += 1
         else:
             self._steer(event)
             self.version = sequence
@@ -188,7 +188,7 @@ class Fold:
             self.began, self._policy = event.sequence, None
             self.frozen_at = None if self.frozen_at is None else event.sequence
         elif event.kind in (kinds.SET_ASIDE, kinds.TAKEN_BACK):
-            self.worth.set_aside(event)
+            self.reckoning.set_aside(event)
             self._policy = None
         elif event.kind != kinds.ACCEPTED:
             raise StoreCorrupt(f"event {event.sequence} is of an unknown kind {event.kind!r}: a newer headstart's?")
@@ -196,11 +196,11 @@ class Fold:
     def _begin_with(self, log: Body | None, sequence: int) -> None:
         """Another policy, from this log or none, and the bounds that come with it."""
         self.log, self._policy = log, None
-        self.worth.bound(Bounds.in_force(self.config, log), sequence)
+        self.reckoning.bound(Bounds.in_force(self.config, log), sequence)
 
     def _take(self, row: Learnt) -> None:
         """An outcome begins to count."""
-        self.worth.add_learnt(row)
+        self.reckoning.add_learnt(row)
         if self.frozen_at is None and row.sequence > self.quiet_until:
             if self._policy is None:
                 self._policy = self._rebuild(row.sequence - 1)
@@ -208,7 +208,7 @@ class Fold:
             self.version = row.sequence
 
     def _teach(self, policy: ServedPolicy, row: Learnt) -> None:
-        if row.about in self.worth.aside:
+        if row.about in self.reckoning.aside:
             return
         try:
             policy.learn(row.body["context"], self._indices[row.body["action"]], row.outcome)
@@ -221,7 +221,7 @@ class Fold:
         It is the fold's when it has learnt all of it: a read may fail half-way.
         """
         source = None if self.log is None else self._find_source(self.config, self.log["hash"])
-        policy, self.not_learnable = build_policy(self.config, source and source.log, self.worth.bounds), 0
+        policy, self.not_learnable = build_policy(self.config, source and source.log, self.reckoning.bounds), 0
         if self.log is not None and "fit" in self.log:
             self._take_up(policy, self.log["fit"])
         end = through if self.frozen_at is None else min(through, self.frozen_at)
@@ -256,13 +256,13 @@ class Fold:
             bounds = Bounds.in_force(config, saved["log"])
             policy = build_policy(config, source and source.log, bounds)
             OracleAbilities(policy.policy).set_state(saved["policy"])
-            worth = Worth.from_dict(saved["worth"], bounds)
+            reckoning = Reckoning.from_dict(saved["reckoning"], bounds)
             plain = {name: saved[name] for name in _PLAIN}
         except Exception as error:  # whatever is wrong with a cache, what it was made from is there
             logger.warning("a snapshot of experiment %r was dropped, its events are folded: %s", self.name, error)
             return False
         self._configure(config)
-        self._policy, self.worth = policy, worth
+        self._policy, self.reckoning = policy, reckoning
         vars(self).update(plain)
         return True
 
@@ -270,7 +270,7 @@ class Fold:
         self._settle_counts()
         return {
             "config": self.config.as_dict(),
-            "worth": self.worth.as_dict(),
+            "reckoning": self.reckoning.as_dict(),
             **{name: vars(self)[name] for name in _PLAIN},
         }
 

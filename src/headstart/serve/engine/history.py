@@ -101,13 +101,13 @@ class Past:
     def terms(self) -> Terms:
         """What outcomes count as now."""
         fold = self._ledger.fold
-        worth = fold.worth
-        return Terms(worth.rewritten, worth.bounds, frozenset(worth.aside), fold.learns_at_close)
+        reckoning = fold.reckoning
+        return Terms(reckoning.rewritten, reckoning.bounds, frozenset(reckoning.aside), fold.learns_at_close)
 
     @property
     def rewritten(self) -> int:
         """The event that last changed what earlier outcomes count as."""
-        return self._ledger.fold.worth.rewritten
+        return self._ledger.fold.reckoning.rewritten
 
     def holds(self, mark: Mark) -> bool:
         """Whether the store's history is one that has this event."""

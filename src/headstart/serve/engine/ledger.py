@@ -102,7 +102,7 @@ class Ledger:
         begun = f"from a snapshot at event {self._saved}" if self._saved else "from the first"
         seconds = self.ticks() - started
         logger.info("experiment %r is open: %d events in %.1f s, %s", self.name, self.newest, seconds, begun)
-        logger.info("experiment %r: %s", self.name, describe_bounds(self.fold.config, self.fold.worth.bounds))
+        logger.info("experiment %r: %s", self.name, describe_bounds(self.fold.config, self.fold.reckoning.bounds))
 
     def redeclare(self, config: ExperimentConfig) -> None:
         """Have another configuration declared, by the thread that writes; `tried` says when."""

@@ -131,9 +131,9 @@ def describe(fold: Fold, decider: Decider, duplicates: int) -> State:
         "conflicting": tally.conflicting,
         "clipped_contexts": tally.clipped_contexts,
         "clipped_outcomes": tally.clipped_outcomes,
-        "set_aside": len(fold.worth.aside),
+        "set_aside": len(fold.reckoning.aside),
         "not_learnable": fold.not_learnable,
-        "bounds": fold.worth.bounds.as_dict(fold.config),
+        "bounds": fold.reckoning.bounds.as_dict(fold.config),
         "outliers": _find_outliers(tally),
         "conflicts": [
             {"action": fold.config.actions[each["action"]], "reason": each["reason"]} for each in policy.conflicts()

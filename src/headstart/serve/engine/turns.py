@@ -137,7 +137,7 @@ class Turn:
                 status = "waiting"
         if fold.frozen_at is not None and status == "applied":
             status = "waiting"
-        if decision is not None and decision.sequence in fold.worth.aside and kind == kinds.OUTCOME:
+        if decision is not None and decision.sequence in fold.reckoning.aside and kind == kinds.OUTCOME:
             status = "set_aside"
         # The first outcome in its window is the one that counts; what comes besides it is compared with it.
         earlier = known.get(kinds.OUTCOME) or known.get(kind)
@@ -160,7 +160,7 @@ class Turn:
         decision = self._found.get(ask.event_id, {}).get(kinds.DECISION)
         if decision is None:
             raise UnknownDecision(f"no decision of {ask.experiment!r} has the event_id {ask.event_id!r}")
-        set_by = self._fold.worth.aside.get(decision.sequence, 0)
+        set_by = self._fold.reckoning.aside.get(decision.sequence, 0)
         for event in self.events:  # of this turn, which no fold knows yet
             if event.about == decision.sequence and event.kind in (kinds.SET_ASIDE, kinds.TAKEN_BACK):
                 set_by = event.sequence if event.kind == kinds.SET_ASIDE else 0

@@ -1,4 +1,4 @@
-"""What outcomes are worth: within the bounds in force, nothing if their decision was set aside; and their tally."""
+"""Reckoning: what outcomes count, within the bounds in force and without those set aside, and what they add up to."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headstart.serve.store import events as kinds
 from headstart.serve.store.events import Event, Learnt
 
 
-class Worth:
+class Reckoning:
     """The tally of an experiment's events, and what may change of earlier ones: bounds, and what was set aside.
 
     When that changes, outcomes are counted again from the events: taking 1e300 from a sum leaves nothing of the rest.
@@ -80,10 +80,10 @@ class Worth:
         return {"tally": self.tally.as_dict(), "aside": self.aside, "rewritten": self.rewritten}
 
     @classmethod
-    def from_dict(cls, saved: Saved, bounds: Bounds) -> Worth:
+    def from_dict(cls, saved: Saved, bounds: Bounds) -> Reckoning:
         """From a snapshot."""
-        worth = cls()
-        worth.bounds, worth.rewritten = bounds, saved["rewritten"]
-        worth.aside = {int(decision): sequence for decision, sequence in saved["aside"].items()}
-        worth.tally = EventTally.from_dict(saved["tally"])
-        return worth
+        reckoning = cls()
+        reckoning.bounds, reckoning.rewritten = bounds, saved["rewritten"]
+        reckoning.aside = {int(decision): sequence for decision, sequence in saved["aside"].items()}
+        reckoning.tally = EventTally.from_dict(saved["tally"])
+        return reckoning

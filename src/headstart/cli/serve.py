@@ -47,7 +47,22 @@ def serve(
         names, store = ", ".join(service.experiments), escape(mask_secrets(service.store))
         out.print(f"Deciding for {names} at [bold]http://{options.host}:{listening}[/bold] (store: {store}).")
 
-    run_service(service, options, log_level=log_level, on_ready=tell)
+    run_service(service, options, read_config=lambda: load_config(config), log_level=log_level, on_ready=tell)
+
+
+@app.command()
+def reload(
+    url: Annotated[str, typer.Argument(help="Where the service is, as [bold]headstart serve[/bold] prints it.")],
+    key: Annotated[str | None, typer.Option(help="A key with the scope admin.", envvar="HEADSTART_KEY")] = None,
+) -> None:
+    """Have a running service read its configuration again: keys, limits, experiments. So does SIGHUP.
+
+    An error in the file changes nothing.
+    """
+    from headstart.serve.client import reload_service
+
+    for name, what in reload_service(url, key=key).items():
+        out.print(f"{name}: {what}", highlight=False, markup=False)
 
 
 keys = typer.Typer(help="API keys for the decision service.", no_args_is_help=True)

@@ -133,6 +133,24 @@ class Client:
         self.close()
 
 
+def reload_service(url: str, *, key: str | None = None, timeout: float = 60.0) -> dict[str, str]:
+    """Have a service read its configuration again; what became of each experiment."""
+    try:
+        import httpx
+    except ImportError:
+        raise MissingExtraError("httpx", "serve") from None
+
+    headers = {} if key is None else {"Authorization": f"Bearer {key}"}
+    try:
+        response = httpx.post(f"{url.rstrip('/')}/v1/reload", json={}, headers=headers, timeout=timeout)
+    except httpx.TransportError as error:
+        raise RequestFailed(f"no answer from {url}: {error}") from error
+    if not response.is_success:
+        raise _as_error(response)
+    told: dict[str, str] = response.json()["experiments"]
+    return told
+
+
 def _request(
     context: Mapping[str, object] | None, available: Sequence[Label] | None, event_id: str | None
 ) -> dict[str, object]:

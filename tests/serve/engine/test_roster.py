@@ -8,9 +8,8 @@ import pytest
 from headstart.errors import LogError, OptionError
 from headstart.serve import Engine, UnknownExperiment, load_config
 from headstart.serve.errors import StillOpening
-from headstart.serve.store.questions import READ_EVENTS
-from headstart.serve.store.sqlite import SQLiteStore
 from tests.serve.experiments import make_config
+from tests.serve.paused_store import PausedStore
 from tests.serve.ready import fill_store
 from tests.serve.waiting import wait
 
@@ -24,20 +23,6 @@ def configure(address, **experiments):
 
 def from_log(path):
     return {**PLAIN, "log": {"path": str(path)}, "oracle": "UCB"}
-
-
-class PausedStore(SQLiteStore):
-    """A store whose events of `ads` beyond the first page come when they are let go."""
-
-    def __init__(self, path):
-        super().__init__(path)
-        self.is_free, self.is_asked = threading.Event(), threading.Event()
-
-    def query(self, statement, parameters=()):
-        if statement == READ_EVENTS and parameters[0] == "ads" and parameters[1] > 0:
-            self.is_asked.set()
-            self.is_free.wait(30)
-        return super().query(statement, parameters)
 
 
 def test_an_experiment_decides_while_another_is_still_opened(tmp_path):

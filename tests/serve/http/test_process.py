@@ -16,7 +16,9 @@ import httpx
 import pytest
 
 from headstart.serve.client import Client, RequestFailed
+from headstart.serve.http.access import draw_key
 from tests.serve.in_process import USER
+from tests.serve.waiting import wait
 
 CONFIG = """
 store = "ads.sqlite"
@@ -157,6 +159,44 @@ def test_every_connection_has_a_descriptor(tmp_path):
         for _ in range(400):
             opened.enter_context(socket.create_connection((url.host, url.port), timeout=10))
         assert httpx.post(f"{address}/v1/ads/decide", json={"context": USER}, timeout=10).status_code == 200
+
+
+def test_sighup_reads_the_configuration_again_keys_included(tmp_path):
+    secret, key = draw_key("ops", ("admin",))
+    more = (
+        f'[experiments.new]\nactions = ["a", "b"]\n[keys]\nops = {{ sha256 = "{key.sha256}", scopes = ["admin"] }}\n'
+    )
+    with (tmp_path / "log").open("w") as log, running(tmp_path, stderr=log) as (process, address):
+        assert httpx.post(f"{address}/v1/ads/decide", json={"context": USER}).status_code == 200
+        (tmp_path / "ads.toml").write_text(CONFIG + "[experiments.new]\nactions = 3\n")
+        process.send_signal(signal.SIGHUP)
+        wait(lambda: "all stays as it is: experiments.new.actions must be" in (tmp_path / "log").read_text())
+        assert httpx.post(f"{address}/v1/ads/decide", json={"context": USER}).status_code == 200
+        (tmp_path / "ads.toml").write_text(CONFIG + more)
+        process.send_signal(signal.SIGHUP)
+        wait(lambda: httpx.post(f"{address}/v1/ads/decide", json={"context": USER}).status_code == 401)
+        bearer = {"Authorization": f"Bearer {secret}"}
+        wait(lambda: httpx.post(f"{address}/v1/new/decide", json={}, headers=bearer).status_code == 200, 30)
+        command = [sys.executable, "-m", "headstart.cli", "reload", address]
+        told = subprocess.run([*command, "--key", secret], capture_output=True, text=True)
+        assert told.stdout == "ads: taken up\nnew: taken up\n"
+        refused = subprocess.run(command, capture_output=True, text=True)
+        assert (refused.returncode, "Traceback" in refused.stderr) == (1, False)
+        assert "an API key is needed" in refused.stderr
+        assert process.poll() is None
+
+
+def test_a_port_in_use_is_one_line_and_exit_code_1(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        (tmp_path / "ads.toml").write_text(CONFIG.replace("port = 0", f"port = {taken.getsockname()[1]}"))
+        told = subprocess.run(
+            [sys.executable, "-m", "headstart.cli", "serve", "ads.toml"],
+            capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "COLUMNS": "400"}, timeout=60,
+        )  # fmt: skip
+    assert told.returncode == 1
+    assert "Traceback" not in told.stderr
+    assert "cannot be listened on: Address already in use" in told.stderr
+    assert not (tmp_path / "ads.sqlite").exists()  # nothing was opened
 
 
 def test_keys_are_made_in_the_terminal():

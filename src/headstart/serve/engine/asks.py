@@ -89,7 +89,7 @@ Ask = DecideAsk | OutcomeAsk | SteerAsk | AsideAsk | CloseAsk
 
 def as_decide(fold: Fold, user: User, milliseconds: int) -> DecideAsk:
     """A request for a decision; one that does not fit is refused now, unless its id may be known."""
-    event_id, fitted = user.get("event_id"), fit(fold, user)
+    event_id, fitted = user.get("event_id"), as_fitted(fold, user)
     if event_id is not None:
         return DecideAsk(fold.name, check_event_id(event_id), False, user, fitted)
     if fitted.refusal is not None:
@@ -98,7 +98,7 @@ def as_decide(fold: Fold, user: User, milliseconds: int) -> DecideAsk:
     return DecideAsk(fold.name, f"{milliseconds:012x}{secrets.token_hex(10)}", True, user, fitted)
 
 
-def fit(fold: Fold, user: User) -> Fitted:
+def as_fitted(fold: Fold, user: User) -> Fitted:
     """A request by the columns and actions that there are now."""
     config, available = fold.config, user.get("available")
     try:

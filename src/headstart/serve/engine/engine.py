@@ -110,6 +110,10 @@ class Engine:
         """Return when every experiment is open or broken; raise for a wrong configuration, or if all are broken."""
         self._roster.wait()
 
+    def stop_opening(self) -> None:
+        """Have experiments that are still folded not be: the engine is about to be closed."""
+        self._roster.stop_opening()
+
     def reload(self, config: ServiceConfig) -> dict[str, str]:
         """Take up another configuration of the same store: what became of each experiment.
 
@@ -117,8 +121,9 @@ class Engine:
         """
         if config.store != self.config.store:
             raise OptionError("store cannot change while the service runs: start it again")
+        before, deadline = (ServerOptions.read(each.server).deadline for each in (self.config, config))
         told = self._roster.reload(config)
-        self.config = config
+        self.config, self._deadline = config, deadline if self._deadline == before else self._deadline
         return told
 
     # -- decisions and outcomes

@@ -82,10 +82,14 @@ class Roster:
         if ledger is None or ledger.broken is None or not is_same:
             plan_declaration(Reader(self._store.query), config, self._sources)
 
-    def close(self) -> None:
-        """Finish what was asked, keep snapshots."""
+    def stop_opening(self) -> None:
+        """Have those that are still folded for the first time give up."""
         for ledger in self.ledgers.values():
             ledger.is_closing = True
+
+    def close(self) -> None:
+        """Finish what was asked, keep snapshots."""
+        self.stop_opening()
         for name, ledger in self.ledgers.items():
             _close(ledger, self.writers[name])
 

@@ -18,8 +18,8 @@ from headstart.serve.engine.asks import (
     DecideAsk,
     OutcomeAsk,
     SteerAsk,
+    as_fitted,
     check_learnable,
-    fit,
 )
 from headstart.serve.engine.decision import Decider
 from headstart.serve.engine.retries import is_same_request
@@ -102,7 +102,7 @@ class Turn:
                 return self._decide_again(ask, decision_body(earlier.body))
         fitted = ask.fitted
         if fitted.config is not self._fold.config:  # another process changed it since
-            fitted = fit(self._fold, ask.given)
+            fitted = as_fitted(self._fold, ask.given)
         if fitted.refusal is not None:
             raise fitted.refusal
         try:

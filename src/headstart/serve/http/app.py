@@ -6,17 +6,22 @@ through Starlette.
 
 from __future__ import annotations
 
+import logging
+import threading
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from headstart.errors import HeadstartError, OptionError
 from headstart.serve.config import ServiceConfig
 from headstart.serve.engine.engine import Engine
 from headstart.serve.http.access import Caller, Door, read_keys
 from headstart.serve.http.access_log import log_answer
-from headstart.serve.http.deadlines import Deadlines, too_slow
+from headstart.serve.http.deadlines import Deadlines, in_thread, too_slow
 from headstart.serve.http.headers import read_headers
 from headstart.serve.http.metrics import Metrics
-from headstart.serve.http.posts import Post, Posts
+from headstart.serve.http.posts import Fields, Post, Posts
 from headstart.serve.http.refusals import Refusals
 from headstart.serve.http.views import make_routes
 from headstart.serve.http.wire import RequestError, as_error, as_json, read_object
@@ -26,27 +31,58 @@ from headstart.serve.telling.overviews import Overviews
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
+logger = logging.getLogger("headstart.serve")
+
 
 class App:
     """An ASGI app. It owns the engine: the engine is closed when the app is."""
 
-    def __init__(self, engine: Engine, options: ServerOptions | None = None) -> None:
-        self.engine = engine
+    def __init__(
+        self,
+        engine: Engine,
+        options: ServerOptions | None = None,
+        read_config: Callable[[], ServiceConfig] | None = None,
+    ) -> None:
+        self.engine, self._read_config = engine, read_config
         self.options = options or ServerOptions.read(engine.config.server)
         self.door = Door(read_keys(engine.config.keys), self.options)
         self.refusals, self.deadlines = Refusals(), Deadlines()
         self.overviews = Overviews(engine)
         self.metrics = Metrics(engine, self.overviews)
         self.posts = Posts(engine, self.refusals, lambda caller, n: self.door.charge(caller, n)).verbs
+        self._reload_post, self._reloading = Post("admin", self._reload), threading.Lock()
         self._rest = make_routes(self)
 
-    def reload(self, config: ServiceConfig) -> None:
-        """Take up another configuration's keys and [server], but for where it listens; an error leaves all as it is.
+    def living(self) -> AbstractAsyncContextManager[object]:
+        """What it does beside answering; at its end the engine is closed."""
+        return self._rest.router.lifespan_context(self._rest)
 
-        Connections stay. Requests that were let in by the old door are answered.
+    def reload(self, config: ServiceConfig) -> dict[str, str]:
+        """Take up another configuration, but for where it listens and its store: what became of each experiment.
+
+        An error leaves all as it is. Connections stay; requests that were let in by the old door are answered.
         """
         options = replace(ServerOptions.read(config.server), host=self.options.host, port=self.options.port)
-        self.door, self.options = Door(read_keys(config.keys), options), options
+        door = Door(read_keys(config.keys), options)
+        told = self.engine.reload(config)
+        self.door, self.options = door, options
+        return told
+
+    def reread(self) -> dict[str, str]:
+        """Read the configuration again and take it up; what becomes of it is in the log too."""
+        if self._read_config is None:
+            raise OptionError("the service was not started from a file that could be read again")
+        with self._reloading:
+            try:
+                told = self.reload(self._read_config())
+            except HeadstartError as error:
+                logger.error("the configuration was not taken up, all stays as it is: %s", error)
+                raise
+        logger.info("the configuration was taken up: %s", "; ".join(f"{name} {what}" for name, what in told.items()))
+        return told
+
+    async def _reload(self, caller: Caller, experiment: str, body: Fields) -> object:
+        return {"experiments": await in_thread(self.reread)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request (or the server's start and stop)."""
@@ -59,8 +95,8 @@ class App:
         if scope["type"] == "http" and scope["method"] == "POST":
             version, _, rest = scope["path"].removeprefix("/").partition("/")
             experiment, _, verb = rest.partition("/")
-            post = self.posts.get(verb) if version == "v1" else None
-            if post is not None:
+            post = self._reload_post if rest == "reload" else self.posts.get(verb)
+            if version == "v1" and post is not None:
                 await self._answer_post(scope, receive, send, experiment, post)
                 return
         await self._rest(scope, receive, send)

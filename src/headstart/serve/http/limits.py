@@ -17,6 +17,7 @@ from typing import ClassVar
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from headstart.serve.http.app import App
+from headstart.serve.http.service import Service
 from headstart.serve.http.wire import RequestError, as_error, as_json
 
 MAX_HEAD = 16 * 1024  # bytes of request line and headers
@@ -44,7 +45,7 @@ class LimitedProtocol(HttpToolsProtocol):
         super().connection_made(transport)
         self._wait(self.head_seconds)
         app = self.config.app
-        assert isinstance(app, App)
+        assert isinstance(app, App | Service)
         beyond = len(self.connections) - app.options.connections
         if beyond > _SPARE:
             transport.abort()

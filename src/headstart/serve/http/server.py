@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import signal
 import socket
 import sys
+import threading
 import time
 from collections.abc import Callable
 
@@ -18,6 +20,7 @@ from headstart.serve.engine.engine import Engine
 from headstart.serve.http.access import Door, read_keys
 from headstart.serve.http.app import App
 from headstart.serve.http.limits import LimitedProtocol
+from headstart.serve.http.service import Service, listen
 from headstart.serve.options import ServerOptions
 
 _GRACE_SECONDS = 10
@@ -47,12 +50,14 @@ def run_service(
     config: ServiceConfig,
     options: ServerOptions | None = None,
     *,
+    read_config: Callable[[], ServiceConfig] | None = None,
     log_level: str = "info",
     on_ready: Callable[[int], None] = lambda port: None,
 ) -> None:
     """Serve until SIGINT or SIGTERM: requests in flight are answered, then the store is closed.
 
-    `on_ready` is told the port once it listens; port 0 takes a free one.
+    It listens at once; `on_ready` is told the port once it decides (port 0 takes a free one). `read_config` reads the
+    configuration again, at a SIGHUP or when an admin asks for it.
     """
     options = options or ServerOptions.read(config.server)
     Door(read_keys(config.keys), options)  # what is wrong with them is said before the store is opened
@@ -61,10 +66,25 @@ def run_service(
     sys.setswitchinterval(_SWITCH_SECONDS)
     _allow_files(options.connections + _OTHER_FILES)
     logging.basicConfig(handlers=[handler], level=log_level.upper(), force=True)
-    make_server(App(Engine.open(config), options), on_ready).run()
+    service = Service(options, lambda: App(Engine.start(config), options, read_config), on_ready)
+    _reload_at_signal(service)
+    with listen(options) as listening:
+        make_server(service, service.begin).run([listening])
+    if service.failure is not None:
+        raise service.failure
 
 
-def make_server(app: App, on_ready: Callable[[int], None] = lambda port: None) -> uvicorn.Server:
+def _reload_at_signal(service: Service) -> None:
+    """SIGHUP reads the configuration again; without a handler it would end the process."""
+    if sys.platform != "win32":
+
+        def reload(*_: object) -> None:  # not in the handler: it may wait for what it interrupted
+            threading.Thread(target=service.reload, name="headstart-reload", daemon=True).start()
+
+        signal.signal(signal.SIGHUP, reload)
+
+
+def make_server(app: App | Service, on_ready: Callable[[int], None] = lambda port: None) -> uvicorn.Server:
     """The server around an app: `run()` serves, `should_exit = True` ends it."""
     return _Server(
         uvicorn.Config(
@@ -116,4 +136,6 @@ class _Server(uvicorn.Server):
             for connection in list(self.server_state.connections):
                 if isinstance(connection, LimitedProtocol):
                     connection.end_if_due(now)
-        return await super().on_tick(counter)
+        app = self.config.app
+        has_failed = isinstance(app, Service) and app.failure is not None
+        return await super().on_tick(counter) or has_failed

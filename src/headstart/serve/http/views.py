@@ -69,6 +69,7 @@ def make_routes(app: App) -> Starlette:
     routes += [Route(path, look) for path, look in opened.items()]
     # Paths that only take POST: the right method never comes here, the wrong one is told so.
     routes += [Route(f"/v1/{{experiment}}/{verb}", _not_here, methods=["POST"]) for verb in app.posts]
+    routes += [Route("/v1/reload", _not_here, methods=["POST"])]
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -138,10 +139,11 @@ class Looks:
         """One broken experiment is no reason to send the users of all others away."""
         if not health["is_writable"]:
             return {"is_ready": False, "why": "store"}
-        if not health["broken"]:
-            return {"is_ready": True}
-        why = "opening" if health["opening"] else "experiment"
-        return {"is_ready": len(health["broken"]) < len(self._engine.config.experiments), "why": why}
+        if health["opening"]:  # that is over soon; till then another server has all of them
+            return {"is_ready": False, "why": "opening"}
+        if health["broken"]:
+            return {"is_ready": len(health["broken"]) < len(self._engine.config.experiments), "why": "experiment"}
+        return {"is_ready": True}
 
     async def metrics(self, _: Request) -> Response:
         """For Prometheus."""

@@ -28,18 +28,20 @@ logger = logging.getLogger("headstart.serve")
 
 
 class Anchored(NamedTuple):
-    """What an anchor says: of which store and epoch, and each experiment's sequence number and hash."""
+    """What an anchor says: of which store, and each experiment's epoch, sequence number and hash.
+
+    The epoch is each experiment's own: when a new one begins, some have been seen in it and others not yet.
+    """
 
     store: str
-    epoch: int
-    heads: Mapping[str, tuple[int, str]]
+    heads: Mapping[str, tuple[int, int, str]]
 
 
 def read_anchor(path: Path) -> Anchored | None:
     """An anchor, or None where there is none."""
     try:
         told = orjson.loads(path.read_bytes())
-        return Anchored(told["store"], told["epoch"], {name: (n, h) for name, (n, h) in told["heads"].items()})
+        return Anchored(told["store"], {name: (e, n, h) for name, (e, n, h) in told["heads"].items()})
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -47,25 +49,26 @@ def read_anchor(path: Path) -> Anchored | None:
 
 
 def find_losses(anchored: Anchored, reader: Reader, names: Iterable[str]) -> Iterator[HistoryLost]:
-    """Experiments of which the store lacks events that the anchor knows."""
+    """Experiments of which the store lacks events that the anchor knows; in another store, all of them."""
     for name in names:
-        head, (sequence, _) = reader.head(name), anchored.heads[name]
+        head, known = reader.head(name), anchored.heads.get(name)
         if head.store != anchored.store:
+            come_to = "" if known is None else f", which had come to event {known[1]}"
             yield HistoryLost(
-                f"{name!r}: this is another store than the one that the anchor knows, which had come to event "
-                f"{sequence}. Bring that one back, or delete the anchor to go on with this one"
+                f"{name!r}: this is another store than the one that the anchor knows{come_to}. Bring that one back, "
+                "or delete the anchor to go on with this one"
             )
-        elif anchored.epoch > head.epoch or (anchored.epoch == head.epoch and not _has(reader, name, anchored)):
+        elif known is not None and not _has(reader, name, head.epoch, known):
             yield HistoryLost(
-                f"{name!r}: the store had come to event {sequence}, and now it is at event {head.sequence} and its "
+                f"{name!r}: the store had come to event {known[1]}, and now it is at event {head.sequence} and its "
                 "history is another: events that were acknowledged are lost. Bring them back, or go on without them "
                 "by `headstart store accept`"
             )
 
 
-def _has(reader: Reader, name: str, anchored: Anchored) -> bool:
-    sequence, hash = anchored.heads[name]
-    return reader.hash_at(name, sequence) == hash
+def _has(reader: Reader, name: str, epoch: int, known: tuple[int, int, str]) -> bool:
+    known_epoch, sequence, hash = known
+    return known_epoch < epoch or (known_epoch == epoch and reader.hash_at(name, sequence) == hash)
 
 
 class Anchor:
@@ -76,12 +79,13 @@ class Anchor:
         self._lock = threading.Lock()
         self._known = None if path is None else read_anchor(path)
         self._written = self._known
+        self._failure: str | None = None  # why it could not be written
         self._at = -_WRITE_SECONDS
 
     def check(self, name: str, reader: Reader) -> None:
         """Raise HistoryLost if the store lacks what the anchor knows of an experiment."""
         known = self._known
-        if known is not None and name in known.heads:
+        if known is not None:
             for loss in find_losses(known, reader, [name]):
                 raise loss
 
@@ -91,10 +95,10 @@ class Anchor:
             return
         with self._lock:
             known = self._known
-            is_same = known is not None and (known.store, known.epoch) == (head.store, head.epoch)
             others = known.heads if known is not None and known.store == head.store else {}
-            if not is_same or others.get(name) != (head.sequence, head.hash):
-                self._known = Anchored(head.store, head.epoch, {**others, name: (head.sequence, head.hash)})
+            come_to = head.epoch, head.sequence, head.hash
+            if others.get(name) != come_to:
+                self._known = Anchored(head.store, {**others, name: come_to})
             if self._known != self._written and (now or time.monotonic() - self._at >= _WRITE_SECONDS):
                 self._write(self._path)
 
@@ -105,8 +109,15 @@ class Anchor:
             descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             with os.fdopen(descriptor, "wb") as stream:
                 stream.write(orjson.dumps(self._known._asdict()))
+                stream.flush()
+                os.fsync(stream.fileno())  # a power cut must not leave an empty file under its name
             new.replace(path)
-            self._written = self._known
         except OSError as error:
-            logger.warning("the anchor %s cannot be written, losses of the store may go unnoticed: %s", path, error)
-            self._written = self._known  # said once per change, not once per event
+            if str(error) != self._failure:  # once per cause, not once a second
+                logger.error("the anchor %s cannot be written, losses may go unnoticed: %s", path, error)
+            self._failure = str(error)
+        else:
+            self._written = self._known
+            if self._failure is not None:
+                logger.warning("the anchor %s is written again", path)
+            self._failure = None

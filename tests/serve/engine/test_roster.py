@@ -158,3 +158,34 @@ def test_a_reload_takes_up_a_log_that_has_changed_and_leaves_a_broken_one(tmp_pa
         assert told["ads"] == "taken up"
         assert told["broken"].startswith("broken: ")
         wait(lambda: engine.state("ads")["log"]["rows"] == 41)
+
+
+def test_a_reload_of_an_old_file_says_that_it_is_not_taken_up(tmp_path):
+    address = tmp_path / "x.sqlite"
+    old, new = configure(address, ads=PLAIN), configure(address, ads={**PLAIN, "epsilon": 1.0})
+    with Engine.open(old) as engine:
+        assert engine.reload(new) == {"ads": "taken up"}
+        assert engine.reload(old)["ads"].startswith("not taken up: the configuration of this process is an old one")
+        wait(lambda: engine.decide("ads").probabilities == (0.5, 0.5))
+        assert [event.kind for event in engine.events("ads")].count("configuration") == 2
+
+
+def test_a_reload_mends_an_experiment_that_broke_later(tmp_path, caplog):
+    """Its log changed under it, and is then left out of the configuration."""
+    address, path = tmp_path / "x.sqlite", tmp_path / "log.csv"
+    path.write_text(LOG)
+    with Engine.open(configure(address, ads=from_log(path), other=PLAIN)) as engine:
+        ledger = engine._ledgers["ads"]
+        ledger.stay_broken("somebody pulled the plug")
+        told = engine.reload(configure(address, ads=PLAIN, other=PLAIN))
+        assert told == {"ads": "taken up", "other": "taken up"}
+        wait(lambda: engine.state("ads")["log"] is None)
+        assert engine.events("ads")[-1].kind == "configuration"
+
+
+def test_what_another_process_recorded_is_in_the_log(tmp_path, caplog):
+    caplog.set_level(logging.INFO, "headstart.serve")
+    address = tmp_path / "x.sqlite"
+    with Engine.open(configure(address, ads=PLAIN)):
+        Engine.open(configure(address, ads={**PLAIN, "epsilon": 1.0})).close()
+        wait(lambda: "experiment 'ads': event 2, configuration" in caplog.text)

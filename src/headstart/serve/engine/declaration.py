@@ -44,16 +44,25 @@ class Plan(NamedTuple):
     said: str | None  # what somebody should know
     fit: Fit | None = None  # what the policy was made of its log, where that is to be recorded
 
+    @property
+    def is_old(self) -> bool:
+        """Whether the store's is followed instead."""
+        return self.said is not None and not self.changes
 
-def declare(store: Store, config: ExperimentConfig, sources: Sources, now: int) -> Plan:
-    """Append the configuration and warm start of an experiment that is new or has changed."""
+
+def declare(store: Store, config: ExperimentConfig, sources: Sources, now: int, plan: Plan | None = None) -> Plan:
+    """Append the configuration and warm start of an experiment that is new or has changed.
+
+    `plan` was made beforehand: what it was made by may have changed since.
+    """
     while True:
-        plan = plan_declaration(Reader(store.query), config, sources)
+        plan = plan or plan_declaration(Reader(store.query), config, sources)
         if not plan.changes:
             return plan
         with store.writing(config.name) as transaction:
             if _find_basis(Reader(transaction.query), config.name) != plan.basis:
-                continue  # another process declared in between: look again
+                plan = None  # another process declared in between: look again
+                continue
             if plan.fit is not None:
                 transaction.execute(SAVE_FIT, plan.fit)
             time, first = max(now, transaction.head.time), transaction.head.sequence + 1

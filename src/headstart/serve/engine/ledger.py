@@ -24,7 +24,7 @@ from headstart.serve.engine.answers import Answer
 from headstart.serve.engine.asks import Ask, CloseAsk
 from headstart.serve.engine.bounds import describe_bounds
 from headstart.serve.engine.decision import Decider
-from headstart.serve.engine.declaration import declare
+from headstart.serve.engine.declaration import Plan, declare
 from headstart.serve.engine.fold import Fold
 from headstart.serve.engine.opening import load_fold
 from headstart.serve.engine.sources import Sources
@@ -86,7 +86,9 @@ class Ledger:
         self._head: Head | None = None  # the last event folded
         self._config, self.sources, self._clock, self.ticks = config, sources, clock, ticks
         self._anchor, self._goes_on = anchor or Anchor(None), goes_on
-        self._said: str | None = None  # of the last declaration: not at every try
+        self.said: str | None = None  # of the last declaration: not at every try
+        self.is_old = False  # whether what was declared is, so that the store's is followed
+        self._plan: Plan | None = None  # of what was handed over since
         self._saved = 0  # the sequence number of the last snapshot
         self._looked = self._mended = self._probed = -1e9
 
@@ -104,16 +106,17 @@ class Ledger:
         logger.info("experiment %r is open: %d events in %.1f s, %s", self.name, self.newest, seconds, begun)
         logger.info("experiment %r: %s", self.name, describe_bounds(self.fold.config, self.fold.reckoning.bounds))
 
-    def redeclare(self, config: ExperimentConfig) -> None:
+    def redeclare(self, config: ExperimentConfig, plan: Plan | None) -> None:
         """Have another configuration declared, by the thread that writes; `tried` says when."""
         self.tried.clear()
-        self._config, self._mended = config, -1e9
+        self._config, self._plan, self._mended = config, plan, -1e9
 
     def _declare(self) -> None:
-        plan = declare(self.store, self._config, self.sources, self.now())
-        if plan.said is not None and plan.said != self._said:
-            logger.log(logging.INFO if plan.changes else logging.WARNING, "experiment %r: %s", self.name, plan.said)
-        self._said = plan.said
+        planned, self._plan = self._plan, None
+        plan = declare(self.store, self._config, self.sources, self.now(), planned)
+        if plan.said is not None and plan.said != self.said:
+            logger.log(logging.WARNING if plan.is_old else logging.INFO, "experiment %r: %s", self.name, plan.said)
+        self.said, self.is_old = plan.said, plan.is_old
 
     def _accept(self, loss: HistoryLost) -> None:
         """Go on without the lost events, if that was chosen beforehand; raises the loss otherwise."""
@@ -139,10 +142,10 @@ class Ledger:
         fold, saved = load_fold(self.name, self.reader, self.sources, tell)
         with self.lock:
             self.fold, self.decider, self._saved = fold, Decider(fold), saved
-            self._head = head._replace(sequence=fold.position, hash=fold.hash)
             self.newest = fold.position
             self.see()
             self.broken = None
+            self._head = head._replace(sequence=fold.position, hash=fold.hash)  # now it is no longer being opened
 
     def see(self) -> Sight:
         """The state as it is; under the lock, of a fold that is settled."""
@@ -203,10 +206,11 @@ class Ledger:
 
     def check_whole(self) -> None:
         """A fold that failed half-way is not the state of any event: nothing may be decided by it."""
-        if self.is_opening:
-            raise StillOpening(f"experiment {self.name!r} cannot decide yet: {self.broken}")
-        if self.broken is not None:
-            raise StoreUnavailable(f"experiment {self.name!r} cannot be folded: {self.broken}")
+        broken = self.broken
+        if broken is not None:
+            if self.is_opening:
+                raise StillOpening(f"experiment {self.name!r} cannot decide yet: {broken}")
+            raise StoreUnavailable(f"experiment {self.name!r} cannot be folded: {broken}")
 
     def _meet(self, found: Head) -> None:
         """Compare the store's head with what this process has folded."""
@@ -340,6 +344,7 @@ class Ledger:
         try:
             if self._head is None:  # it was never opened
                 self.open()
+                self._end_try(config)
             else:
                 self._load()
                 logger.warning("experiment %r is folded again", self.name)
@@ -350,7 +355,6 @@ class Ledger:
                 logger.exception("experiment %r", self.name)
             if str(error) != self.broken and not self.is_closing:
                 self.stay_broken(str(error))
-        finally:
             self._end_try(config)
 
     def _take_up(self) -> None:

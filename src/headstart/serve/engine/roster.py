@@ -10,7 +10,7 @@ from headstart.errors import HeadstartError, OptionError
 from headstart.logs.log import Log
 from headstart.serve.config import ExperimentConfig, ServiceConfig
 from headstart.serve.engine.anchor import Anchor
-from headstart.serve.engine.declaration import plan_declaration
+from headstart.serve.engine.declaration import Plan, plan_declaration
 from headstart.serve.engine.ledger import Ledger
 from headstart.serve.engine.sources import Sources
 from headstart.serve.engine.writer import Writer
@@ -59,15 +59,14 @@ class Roster:
 
     def reload(self, config: ServiceConfig) -> dict[str, str]:
         """Take up other experiments: what became of each. Everything is checked before anything is changed."""
-        for each in config.experiments.values():
-            self._check(each)
+        plans = {name: self._plan(each) for name, each in config.experiments.items()}
         told = {name: "closed" for name in self.ledgers if name not in config.experiments}
         ledgers = {name: self.ledgers.get(name) or self._make(each) for name, each in config.experiments.items()}
         gone = {name: (self.ledgers[name], self.writers[name]) for name in told}
         added = {name: _run(ledger) for name, ledger in ledgers.items() if name not in self.ledgers}
         for name, each in config.experiments.items():
             if name not in added:
-                ledgers[name].redeclare(each)
+                ledgers[name].redeclare(each, plans[name])
         # Who has just found an experiment that goes is refused by its closed writer, so that stays.
         self.writers = {**self.writers, **added}
         self.ledgers, self._declared = ledgers, dict(config.experiments)
@@ -75,12 +74,13 @@ class Roster:
             _close(ledger, writer)
         return told | {name: _await(ledger, is_new=name in added) for name, ledger in ledgers.items()}
 
-    def _check(self, config: ExperimentConfig) -> None:
-        """Raise what its declaration would; one that is broken and unchanged stays as it is."""
+    def _plan(self, config: ExperimentConfig) -> Plan | None:
+        """What its declaration would be, or raise; one that is broken and unchanged stays as it is."""
         before, ledger = self._declared.get(config.name), self.ledgers.get(config.name)
         is_same = before is not None and before.as_dict() == config.as_dict() and not isinstance(config.log, Log)
-        if ledger is None or ledger.broken is None or not is_same:
-            plan_declaration(Reader(self._store.query), config, self._sources)
+        if ledger is not None and ledger.broken is not None and is_same:
+            return None
+        return plan_declaration(Reader(self._store.query), config, self._sources)
 
     def stop_opening(self) -> None:
         """Have those that are still folded for the first time give up."""
@@ -105,6 +105,8 @@ def _await(ledger: Ledger, *, is_new: bool) -> str:
         return "still being opened"
     if ledger.failure is not None:
         return f"broken: {ledger.failure}"
+    if ledger.is_old:
+        return f"not taken up: {ledger.said}"
     return "opened" if is_new else "taken up"
 
 

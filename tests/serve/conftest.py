@@ -1,11 +1,13 @@
 """Stores for tests: a SQLite file, and a schema of a real PostgreSQL."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.serve.postgres_server import PostgresServer
+from tests.serve.ready import fill_store
 
 
 @pytest.fixture(scope="session")
@@ -38,3 +40,17 @@ def _new_store(kind: str, request: pytest.FixtureRequest, path: Path) -> str:
         return str(path)
     server: PostgresServer = request.getfixturevalue("postgres")
     return server.new_store()
+
+
+@pytest.fixture(scope="session")
+def filled_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite store of 100,000 events, with a snapshot of the policy and none of the report."""
+    path = tmp_path_factory.mktemp("filled") / "events.sqlite"
+    fill_store(str(path), 100_000, keeps_snapshots=True)
+    return path
+
+
+@pytest.fixture
+def long_store(filled_store: Path, tmp_path: Path) -> str:
+    """A copy of it."""
+    return str(shutil.copy(filled_store, tmp_path / "events.sqlite"))

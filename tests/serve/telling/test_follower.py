@@ -1,7 +1,6 @@
 """Reports that are folded beside the decisions: nobody waits for them, and they begin with a snapshot."""
 
 import logging
-import shutil
 import time
 
 import numpy as np
@@ -17,26 +16,11 @@ from headstart.serve.telling.overviews import Overviews
 from headstart.serve.telling.report import Report
 from tests.serve.experiments import Clock, make_config
 from tests.serve.in_process import served
-from tests.serve.ready import fill_store
 from tests.serve.telling.plain_sums import PlainSums
 from tests.serve.waiting import wait
 
 N = 100_000
 ADS = {"actions": ["video", "image"], "oracle": {"name": "UCB", "beta": 0.5}, "seed": 7}
-
-
-@pytest.fixture(scope="module")
-def filled(tmp_path_factory):
-    """A store of 100,000 events, with a snapshot of the policy and none of the report."""
-    path = tmp_path_factory.mktemp("filled") / "events.sqlite"
-    fill_store(str(path), N, keeps_snapshots=True)
-    return path
-
-
-@pytest.fixture
-def long(filled, tmp_path):
-    """A copy of it."""
-    return shutil.copy(filled, tmp_path / "events.sqlite")
 
 
 def _metric(client, name):
@@ -56,9 +40,9 @@ def _report(overviews, position):
     return overviews["ads"].as_dict()
 
 
-def test_the_first_metrics_and_page_after_a_start_do_not_wait_for_the_log(long):
-    """They took 4 s: the whole log was folded first. The best of three counts: the machine does other things too."""
-    with served(long, {"ads": ADS}) as client:
+def test_the_first_metrics_and_page_after_a_start_do_not_wait_for_the_log(long_store):
+    """They took 4 s: the whole log was folded first. 100 ms is for the best of three: others use the machine too."""
+    with served(long_store, {"ads": ADS}) as client:
         client.get("/health")
         took, lags = [], []
         for _ in range(3):
@@ -68,11 +52,12 @@ def test_the_first_metrics_and_page_after_a_start_do_not_wait_for_the_log(long):
         started = time.perf_counter()
         report = client.get("/v1/ads/report").json()
         assert time.perf_counter() - started < 1.5
+        assert took[0] < 1.0
         assert min(took) < 0.1
         assert lags[0] > 0
         assert report["decisions"] == N // 2
         if report["as_of"]["position"] < N + 1:
-            assert report["as_of"]["text"].startswith(f"as of event {report['as_of']['position']:,} of 100,001")
+            assert f"as of event {report['as_of']['position']:,} of 100,001" in report["as_of"]["text"]
         wait(lambda: _metric(client, "headstart_report_lag_events") == 0, seconds=60)
         assert sum(action["shown"] for action in client.get("/v1/ads/report").json()["actions"]) == N // 2
 

@@ -6,7 +6,9 @@ import pytest
 
 from headstart.experiments.demo import example_log
 from headstart.serve.demo import send_users
-from tests.serve.in_process import served
+from headstart.serve.engine.engine import Engine
+from headstart.serve.http.app import App
+from tests.serve.in_process import configure, running, served
 
 CHARTS = ("means", "plays", "allocation", "gain", "regret")
 
@@ -116,3 +118,63 @@ def test_text_from_outside_cannot_become_a_script(tmp_path, browser):
         browser.get(f"{client.base_url}/experiments/odd")
         _wait(lambda: browser.execute_script("return document.body.dataset.drawn") == "yes")
         assert browser.title == "odd · headstart"
+
+
+def _cells(page, table):
+    return page.execute_script(
+        "const rows = [...document.querySelectorAll(`#${arguments[0]} tbody tr`)];"
+        "return rows.map(r => [...r.cells].map(c => c.textContent))",
+        table,
+    )
+
+
+def test_who_did_what_stands_on_the_page_and_comes_without_a_reload(page, ads):
+    assert _cells(page, "deeds")[-1][1] == "configuration with 2 actions"
+    ads.post("/v1/ads/freeze", json={"reason": "<b>a test</b>"})
+    _wait(lambda: _cells(page, "deeds")[0][1] == "froze learning")
+    _, _, who, why = _cells(page, "deeds")[0]
+    assert who == "anonymous (127.0.0.1)"
+    assert why == "<b>a test</b>"
+    assert "Learning was frozen by anonymous (127.0.0.1)" in _text(page, "#alarms")
+    ads.post("/v1/ads/unfreeze", json={})
+    _wait(lambda: _cells(page, "deeds")[0][1] == "unfroze learning" and not _text(page, "#alarms").strip())
+
+
+def test_what_health_knows_is_a_banner(tmp_path, browser):
+    """Lost events, seen while somebody looks; on the list of experiments too."""
+    app = App(Engine.open(configure(tmp_path / "s.sqlite", {"ads": {"actions": ["a", "b"]}})))
+    with running(app) as client:
+        for _ in range(5):
+            client.post("/v1/ads/decide", json={})
+        browser.get(f"{client.base_url}/experiments/ads")
+        _wait(lambda: browser.execute_script("return document.body.dataset.drawn") == "yes")
+        assert not _text(browser, "#failures").strip()
+        with app.engine._store.writing("ads") as turn:
+            turn.execute("DELETE FROM events WHERE sequence > 3")
+        _wait(lambda: "Acknowledged events are lost" in _text(browser, "#failures"))
+        assert _text(browser, "#decisions") == "5"
+        browser.get(str(client.base_url))
+        assert "Acknowledged events are lost" in _text(browser, ".failure")
+
+
+def test_an_experiment_that_cannot_be_opened_has_a_page_that_says_why(tmp_path):
+    lost = {"actions": ["a", "b"], "log": {"path": str(tmp_path / "gone.csv"), "action": "a", "outcome": "y"}}
+    with served(tmp_path / "s.sqlite", {"ads": {"actions": ["a", "b"]}, "lost": lost}) as client:
+        for path in ("/", "/experiments/lost"):
+            answer = client.get(path)
+            assert answer.status_code == 200
+            assert "cannot be folded" in answer.text
+            assert "gone.csv" in answer.text
+        assert client.get("/experiments/ads").status_code == 200
+        assert client.get("/v1/lost/report").status_code == 503
+        assert 'headstart_experiment_broken{experiment="lost"} 1.0' in client.get("/metrics").text
+
+
+def test_a_page_that_is_open_follows_a_change_of_configuration(postgres, browser):
+    address = postgres.new_store()
+    with served(address, {"ads": {"actions": ["a", "b"]}}) as old:
+        browser.get(f"{old.base_url}/experiments/ads")
+        _wait(lambda: browser.execute_script("return document.body.dataset.drawn") == "yes")
+        with served(address, {"ads": {"actions": ["c", "b", "a"]}}) as new:
+            new.post("/v1/ads/decide", json={})
+            _wait(lambda: [row[0] for row in _cells(browser, "actions")] == ["c", "b", "a"])

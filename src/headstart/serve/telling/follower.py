@@ -17,6 +17,7 @@ from headstart.serve.engine.engine import Engine
 from headstart.serve.engine.history import Past, Terms
 from headstart.serve.telling.account import Account
 from headstart.serve.telling.deeds import Deed
+from headstart.serve.telling.report import Report
 from headstart.serve.telling.sums import Sums
 
 PAGE = 500  # events folded at a time: some milliseconds
@@ -115,6 +116,7 @@ class Follower:
         """Follow from now on."""
         with self._lock:
             if self._thread is None and not self._is_closed:
+                Report(Sums("ab")).chi_square()  # imports what the first who looks would wait for
                 self._thread = threading.Thread(target=self._run, name="headstart-follower", daemon=True)
                 self._thread.start()
 

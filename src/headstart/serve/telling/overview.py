@@ -145,7 +145,7 @@ def _tell_actions(report: Report, state: State, log: LogTold | None) -> list[Sho
 def _as_of(position: int, newest: int) -> dict[str, object]:
     """How far the report is behind the events."""
     is_behind = position < newest
-    text = f"as of event {position:,} of {newest:,}: the rest is being added up" if is_behind else ""
+    text = f"Means, intervals and charts are as of event {position:,} of {newest:,}." if is_behind else ""
     return {"position": position, "newest": newest, "text": text}
 
 

@@ -42,6 +42,7 @@ function draw(report) {
 function fill(report) {
   const set = (id, text) => { document.getElementById(id).textContent = text; };
   set("sentence", report.sentence);
+  set("as-of", report.as_of.text);
   set("decisions", count(report.decisions));
   set("outcomes", count(report.outcomes));
   set("waiting", count(report.waiting));
@@ -50,11 +51,15 @@ function fill(report) {
   set("status", `${report.is_frozen ? "frozen" : "learning"}, version ${report.version}`);
   set("chi", report.checks.chi_square_text);
   for (const id of ["dangling", "late", "duplicates"]) set(id, count(report.checks[id]));
-  document.querySelectorAll("#actions tbody tr").forEach((row, i) => {
-    const a = report.actions[i];
-    [count(a.shown), count(a.online_plays), count(Math.round(a.virtual_plays)), a.mean_text, a.interval_text, a.log_text, a.chance_text]
-      .forEach((text, j) => { row.cells[j + 1].textContent = text; });
-  });
+  rows("actions", report.actions.map((a) => [
+    a.name, count(a.shown), count(a.online_plays), count(Math.round(a.virtual_plays)), a.mean_text, a.interval_text, a.log_text, a.chance_text,
+  ]));
+  rows("deeds", report.deeds.map((deed) => [deed.time, deed.what, deed.by, deed.reason]));
+  list("failures", report.failures, "p", "failure");
+  if (report.log && document.getElementById("verdict")) {
+    set("verdict", report.log.verdict);
+    list("reasons", report.log.reasons, "li", "");
+  }
   list("alarms", report.alarms.map((a) => a.message), "p", "alarm");
   list("conflicts", report.conflicts.length ? report.conflicts : ["None found."], "li", "");
 }
@@ -68,6 +73,20 @@ function list(id, texts, tag, kind) {
   }));
 }
 
+// The configuration may change while somebody looks: the table has as many rows as there are.
+function rows(id, texts) {
+  document.querySelector(`#${id} tbody`).replaceChildren(...texts.map((cells) => {
+    const row = document.createElement("tr");
+    cells.forEach((text, j) => {
+      const cell = document.createElement(j ? "td" : "th");
+      if (!j) cell.scope = "row";
+      cell.textContent = text;
+      row.append(cell);
+    });
+    return row;
+  }));
+}
+
 async function refresh() {
   if (!document.hidden) {
     try {
@@ -76,8 +95,12 @@ async function refresh() {
         const report = await answer.json();
         fill(report);
         draw(report);
+      } else {
+        list("failures", ["The service does not answer: these are the last numbers that it told."], "p", "failure");
       }
-    } catch { /* the service restarts: the next tick asks again */ }
+    } catch {
+      list("failures", ["The service cannot be reached: these are the last numbers that it told."], "p", "failure");
+    }
   }
   setTimeout(refresh, 3000);
 }

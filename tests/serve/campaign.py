@@ -31,6 +31,7 @@ class Campaign:
 
     def __init__(self, share: float, folder: Path, server: PostgresServer) -> None:
         self._share, self._folder, self._server = share, folder, server
+        self._disk = FailingDisk()  # SQLite keeps it: one per process
 
     def _size(self, whole: int, least: int = 1) -> int:
         return max(least, round(whole * self._share))
@@ -72,7 +73,7 @@ class Campaign:
 
     def power(self) -> None:
         """The power goes between two operations of the disk."""
-        disk, cuts, found = FailingDisk(), self._size(100, least=10), 0
+        disk, cuts, found = self._disk, self._size(100, least=10), 0
         for seed in range(0, cuts, 10):
             folder = self._folder / f"power-{seed}"
             folder.mkdir()
@@ -81,7 +82,7 @@ class Campaign:
 
     def faults(self) -> None:
         """Every n-th write, fsync and statement fails."""
-        disk, step = FailingDisk(), max(1, round(1 / self._share))
+        disk, step = self._disk, max(1, round(1 / self._share))
         n = count_writes(self._folder, disk)
         errors = [run_failing_write(self._folder, disk, i) for i in range(0, n, step)]
         print(f"faults, disk: {len(errors)} of {n} writes and fsyncs failed in turn, {sum(errors)} errors to clients")

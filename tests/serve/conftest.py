@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.serve.failing_disk import FailingDisk
 from tests.serve.postgres_server import PostgresServer
 from tests.serve.ready import fill_store
 
@@ -15,6 +16,12 @@ def postgres() -> Iterator[PostgresServer]:
     """One server for all tests of a process."""
     with PostgresServer() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def disk() -> FailingDisk:
+    """The one of the process: SQLite keeps it."""
+    return FailingDisk()
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

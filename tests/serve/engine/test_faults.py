@@ -10,15 +10,9 @@ import pytest
 from headstart.serve import Engine, StoreUnavailable
 from headstart.serve.store.sqlite import SQLiteStore
 from tests.serve.experiments import Clock, make_config
-from tests.serve.failing_disk import FailingDisk
 from tests.serve.faults import count_calls, count_writes, run_failing_call, run_failing_write
 
 STRIDE = 17
-
-
-@pytest.fixture(scope="module")
-def disk():
-    return FailingDisk()
 
 
 def test_every_so_many_writes_and_fsyncs_of_the_disk_may_fail(tmp_path, disk):

@@ -2,16 +2,9 @@
 
 import random
 
-import pytest
-
 from headstart.errors import HeadstartError
-from tests.serve.failing_disk import FailingDisk, Operation
+from tests.serve.failing_disk import Operation
 from tests.serve.power_cuts import check_cut, leave_disk, record_traffic, run_power_cuts
-
-
-@pytest.fixture(scope="module")
-def disk():
-    return FailingDisk()
 
 
 def test_power_cuts_lose_nothing_that_was_acknowledged(tmp_path, disk):

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
+from typing import TypeAlias
 
 import orjson
 
@@ -38,6 +39,7 @@ SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->
 FROM json_each(?)"""
 
 Connect = Callable[[str], sqlite3.Connection]
+_Place: TypeAlias = tuple[int, int]  # of a file: device and number
 
 
 def connect_sqlite(path: str) -> sqlite3.Connection:
@@ -49,6 +51,7 @@ class _Readers(threading.local):
     """A connection of each thread's own."""
 
     connection: sqlite3.Connection | None = None
+    place: _Place | None = None  # the file that it has open
 
 
 class SQLiteStore:
@@ -58,9 +61,9 @@ class SQLiteStore:
         self.path = str(path)
         self._connect = connect
         self._writer: sqlite3.Connection | None = None
-        self._turn = (
-            threading.Lock()
-        )  # SQLite has one writer; the threads of this process wait here, not in its sleep
+        # SQLite has one writer: the threads of this process wait here, not in its sleep.
+        self._turn = threading.Lock()
+        self._written: _Place | None = None  # the file that the writer has open
         self._readers = _Readers()
         self._opened: list[sqlite3.Connection] = []
         self._lock = threading.Lock()
@@ -79,7 +82,7 @@ class SQLiteStore:
             if self._is_new:  # for its owner alone; SQLite gives its other files the same rights
                 os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
                 self._is_new = False
-            writer = self._connect(self.path)
+            written, writer = self._find_file(), self._connect(self.path)
             try:
                 # FULL, and the folder too: a new file's first journal, deleted when the write-ahead log begins, must
                 # not come back after a power cut and undo everything.
@@ -90,8 +93,13 @@ class SQLiteStore:
             except BaseException:
                 writer.close()
                 raise
-            self._writer = writer
+            self._writer, self._written = writer, written
         return self._writer
+
+    def _find_file(self) -> _Place:
+        """Which file the path leads to now: an open one may have been moved away, and another put in its place."""
+        found = os.stat(self.path)
+        return found.st_dev, found.st_ino
 
     def _migrate(self, connection: sqlite3.Connection) -> None:
         connection.execute("BEGIN IMMEDIATE")
@@ -118,10 +126,14 @@ class SQLiteStore:
         try:
             with self._translated():
                 try:
+                    if self._writer is not None and self._find_file() != self._written:
+                        self._drop_writer()
                     writer = self._open_writer()
                     writer.execute("BEGIN IMMEDIATE")
                     yield _Turn(writer, experiment, ids)
                     writer.execute("COMMIT")
+                    if self._find_file() != self._written:
+                        raise StoreUnavailable(f"{self.path} was moved or replaced while it was written to")
                 except BaseException:
                     self._drop_writer()
                     raise
@@ -152,11 +164,11 @@ class SQLiteStore:
     def query(self, statement: str, parameters: tuple[object, ...] = ()) -> list[Row]:
         """Rows, read on a connection of the calling thread's own."""
         with self._translated():
-            reader = self._readers.connection
-            if reader is None:
+            reader, place = self._readers.connection, self._find_file()
+            if reader is None or self._readers.place != place:
                 reader = self._connect(self.path)
                 reader.execute("PRAGMA query_only = 1")
-                self._readers.connection = reader
+                self._readers.connection, self._readers.place = reader, place
                 with self._lock:
                     self._opened.append(reader)
             return list(reader.execute(statement, parameters).fetchall())

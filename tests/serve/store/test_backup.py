@@ -128,3 +128,22 @@ def test_a_store_is_for_its_owner_alone(tmp_path):
     with Engine.open(make_config(str(path))) as engine:
         engine.decide("ads")
         assert {file.stat().st_mode & 0o777 for file in tmp_path.glob("events.sqlite*")} == {0o600}
+
+
+def test_a_backup_is_not_restored_beside_the_write_ahead_log_of_another_file(tmp_path):
+    """Only the file itself was moved away after a crash: SQLite would read the old log into the restored store."""
+    path, copy = tmp_path / "events.sqlite", tmp_path / "backup.sqlite"
+    with Engine.open(make_config(str(path))) as engine:
+        fill(engine, 3)
+        back_up(str(path), copy)
+        fill(engine, 3, first=10)
+        crashed = {file: file.read_bytes() for file in tmp_path.glob("events.sqlite-*")}
+    path.unlink()
+    for file, content in crashed.items():
+        file.write_bytes(content)
+    with pytest.raises(OptionError, match=r"events.sqlite-wal is there already"):
+        restore(copy, str(path))
+    assert not path.exists()
+    for file in crashed:
+        file.unlink()
+    assert restore(copy, str(path)) == 7

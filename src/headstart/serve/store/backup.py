@@ -68,15 +68,22 @@ def restore(backup: Path, address: str, told: Told = lambda n: None) -> int:
 
 def _begin_file(path: Path) -> Path:
     """A file for its owner alone, beside the one that it becomes when it is whole."""
-    if path.exists():
-        raise OptionError(f"{path} is there already: nothing is written over")
+    for there in (path, *_beside(path)):
+        if there.exists():  # SQLite would read another file's write-ahead log into this one
+            raise OptionError(f"{there} is there already: nothing is written over")
     part = path.with_name(f"{path.name}.part")
-    part.unlink(missing_ok=True)
+    for left in (part, *_beside(part)):
+        left.unlink(missing_ok=True)
     try:
         os.close(os.open(part, os.O_RDWR | os.O_CREAT, 0o600))
     except OSError as error:
         raise OptionError(f"{part} cannot be written: {error.strerror or error}") from None
     return part
+
+
+def _beside(path: Path) -> list[Path]:
+    """The files that SQLite takes for a part of this one."""
+    return [path.with_name(f"{path.name}{ending}") for ending in ("-wal", "-shm", "-journal")]
 
 
 def _vacuum_into(source: str, part: Path) -> None:

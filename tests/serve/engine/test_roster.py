@@ -189,3 +189,16 @@ def test_what_another_process_recorded_is_in_the_log(tmp_path, caplog):
     with Engine.open(configure(address, ads=PLAIN)):
         Engine.open(configure(address, ads={**PLAIN, "epsilon": 1.0})).close()
         wait(lambda: "experiment 'ads': event 2, configuration" in caplog.text)
+
+
+def test_a_log_that_was_cleaned_away_does_not_stop_a_reload(tmp_path):
+    """The experiment has it in memory and decides on: keys and other experiments can still be changed."""
+    address, path = tmp_path / "x.sqlite", tmp_path / "log.csv"
+    path.write_text(LOG)
+    with Engine.open(configure(address, ads=from_log(path), other=PLAIN)) as engine:
+        path.unlink()
+        told = engine.reload(configure(address, ads=from_log(path), other={**PLAIN, "epsilon": 1.0}))
+        assert told["other"] == "taken up"
+        assert told["ads"].startswith("left as it is: ")
+        engine.decide("ads")
+        wait(lambda: engine.decide("other").probabilities == (0.5, 0.5))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from headstart.errors import HeadstartError, OptionError
+from headstart.errors import HeadstartError, LogError, OptionError
 from headstart.logs.log import Log
 from headstart.serve.config import ExperimentConfig, ServiceConfig
 from headstart.serve.engine.anchor import Anchor
@@ -64,23 +65,35 @@ class Roster:
         ledgers = {name: self.ledgers.get(name) or self._make(each) for name, each in config.experiments.items()}
         gone = {name: (self.ledgers[name], self.writers[name]) for name in told}
         added = {name: _run(ledger) for name, ledger in ledgers.items() if name not in self.ledgers}
-        for name, each in config.experiments.items():
-            if name not in added:
-                ledgers[name].redeclare(each, plans[name])
+        for name, plan in plans.items():
+            if isinstance(plan, HeadstartError):
+                told[name] = f"left as it is: {plan}"
+            elif name not in added:
+                ledgers[name].redeclare(config.experiments[name], plan)
         # Who has just found an experiment that goes is refused by its closed writer, so that stays.
         self.writers = {**self.writers, **added}
         self.ledgers, self._declared = ledgers, dict(config.experiments)
         for ledger, writer in gone.values():
             _close(ledger, writer)
-        return told | {name: _await(ledger, is_new=name in added) for name, ledger in ledgers.items()}
+        end = time.monotonic() + _PATIENCE
+        return {name: _await(each, end, is_new=name in added) for name, each in ledgers.items()} | told
 
-    def _plan(self, config: ExperimentConfig) -> Plan | None:
-        """What its declaration would be, or raise; one that is broken and unchanged stays as it is."""
+    def _plan(self, config: ExperimentConfig) -> Plan | HeadstartError | None:
+        """What its declaration would be; raises what is wrong with it.
+
+        One that has not changed is no reason to refuse the rest: what is wrong with its log is told (or, where that
+        has broken it already, it is only tried again).
+        """
         before, ledger = self._declared.get(config.name), self.ledgers.get(config.name)
         is_same = before is not None and before.as_dict() == config.as_dict() and not isinstance(config.log, Log)
-        if ledger is not None and ledger.broken is not None and is_same:
+        if is_same and ledger is not None and ledger.broken is not None:
             return None
-        return plan_declaration(Reader(self._store.query), config, self._sources)
+        try:
+            return plan_declaration(Reader(self._store.query), config, self._sources)
+        except LogError as error:
+            if not is_same:
+                raise
+            return error
 
     def stop_opening(self) -> None:
         """Have those that are still folded for the first time give up."""
@@ -99,9 +112,9 @@ def _run(ledger: Ledger) -> Writer:
     return Writer(ledger.run_group, ledger.look_after)
 
 
-def _await(ledger: Ledger, *, is_new: bool) -> str:
+def _await(ledger: Ledger, end: float, *, is_new: bool) -> str:
     """What became of what was declared."""
-    if not ledger.tried.wait(_PATIENCE):
+    if not ledger.tried.wait(max(0.0, end - time.monotonic())):
         return "still being opened"
     if ledger.failure is not None:
         return f"broken: {ledger.failure}"

@@ -71,6 +71,16 @@ def test_the_first_of_two_different_outcomes_counts_and_the_second_is_kept(addre
         assert [event.kind for event in engine.events("ads")][-1] == "conflicting"
 
 
+def test_an_outcome_that_the_policy_cannot_learn_is_refused_also_while_it_is_built_anew(address):
+    """After a roll-back the policy was built at the next decision; until then every outcome was taken, kept and never
+    learnt."""
+    with open_engine(address, oracle="ThompsonBeta") as engine:
+        engine.decide("ads", event_id="u1")
+        engine.roll_back("ads", 1)
+        with pytest.raises(OutcomeError, match=r"must be in \[0, 1\]"):
+            engine.outcome("ads", "u1", 5.0)
+
+
 def test_an_outcome_beyond_all_numbers_is_refused(address):
     with open_engine(address) as engine, pytest.raises(OutcomeError, match="must be a finite number"):
         engine.outcome("ads", "u1", 10**400)

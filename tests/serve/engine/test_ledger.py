@@ -7,15 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from headstart.errors import ContextError
 from headstart.serve import StoreUnavailable
 from headstart.serve.config import ExperimentConfig
-from headstart.serve.engine.asks import CloseAsk, as_decide, as_outcome
+from headstart.serve.engine.asks import CloseAsk, SteerAsk, as_decide, as_outcome
 from headstart.serve.engine.ledger import Ledger
 from headstart.serve.engine.sources import Sources
 from headstart.serve.errors import HistoryLost
+from headstart.serve.store.events import LOG_WITHDRAWN
 from headstart.serve.store.questions import READ_CLOSED
 from headstart.serve.store.sqlite import SQLiteStore, connect_sqlite
-from tests.serve.experiments import Clock, make_config
+from tests.serve.experiments import CONTEXTS, Clock, make_config, make_log
 
 
 class _Failing(sqlite3.Connection):
@@ -70,6 +72,22 @@ def test_a_fold_that_failed_while_it_caught_up_decides_nothing(path: str):
     second.look_after()
     assert second.broken is None
     assert _decide(second, "u2").version == 3
+    for ledger in (first, second):
+        ledger.store.close()
+
+
+def test_a_request_is_fitted_again_where_another_process_changed_the_bounds(path: str):
+    """The log's range had taken the number; without the log there is none, and the number is beyond all measure."""
+    clock, sources = Clock(), Sources()
+    config = _config(path, oracle="ABTest", evaluator="IPSWeighting", contexts=CONTEXTS, log=make_log())
+    first, second = (Ledger(config, SQLiteStore(path), sources, clock) for _ in range(2))
+    for ledger in (first, second):
+        ledger.open()
+    wild = as_decide(second.fold, {"context": {"age": 1e200, "likes": "images"}, "event_id": "u1"}, 0)
+    first.run_group([SteerAsk("ads", LOG_WITHDRAWN, {})])
+    (answer,) = second.run_group([wild])
+    assert isinstance(answer, ContextError)
+    assert "must be within" in str(answer)
     for ledger in (first, second):
         ledger.store.close()
 

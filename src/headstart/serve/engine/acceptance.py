@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from headstart.serve.store import events as kinds
 from headstart.serve.store.epochs import begin_epoch
@@ -11,7 +12,7 @@ from headstart.serve.store.questions import READ_NAMES
 from headstart.serve.store.store import Store
 
 
-def accept_history(store: Store, reason: str, by: str = "") -> dict[str, int]:
+def accept_history(store: Store, reason: str, by: str = "", clock: Callable[[], float] = time.time) -> dict[str, int]:
     """Begin a new epoch: every process folds anew what the store holds. Each experiment's last event before it.
 
     An `accepted` event in each experiment says when, why and by whom.
@@ -21,7 +22,7 @@ def accept_history(store: Store, reason: str, by: str = "") -> dict[str, int]:
         with store.writing(name) as turn:
             head = turn.head
             body = {"reason": reason, "by": by, "epoch": head.epoch}
-            now = max(int(time.time() * 1e6), head.time)
+            now = max(int(clock() * 1e6), head.time)
             turn.insert([Event(head.sequence + 1, name, kinds.ACCEPTED, None, now, None, body)])
             accepted[name] = head.sequence
     for name in list(accepted)[:1]:  # after the events: whoever sees the epoch sees them

@@ -38,6 +38,7 @@ class Fitted(NamedTuple):
     """A request as a configuration sees it. The context has every column, in order, numbers as floats."""
 
     config: ExperimentConfig
+    bounds: Bounds
     context: Context
     available: list[Label] | None  # labels in the experiment's order; None: all
     refusal: HeadstartError | None = None  # why it does not fit
@@ -100,12 +101,12 @@ def as_decide(fold: Fold, user: User, milliseconds: int) -> DecideAsk:
 
 def as_fitted(fold: Fold, user: User) -> Fitted:
     """A request by the columns and actions that there are now."""
-    config, available = fold.config, user.get("available")
+    config, bounds, available = fold.config, fold.reckoning.bounds, user.get("available")
     try:
-        seen = check_user(config, fold.reckoning.bounds, user.get("context") or {})
-        return Fitted(config, seen, None if available is None else check_offered(config, available))
+        seen = check_user(config, bounds, user.get("context") or {})
+        return Fitted(config, bounds, seen, None if available is None else check_offered(config, available))
     except HeadstartError as refusal:
-        return Fitted(config, {}, None, refusal)
+        return Fitted(config, bounds, {}, None, refusal)
 
 
 def as_outcome(fold: Fold, event_id: str, outcome: object) -> OutcomeAsk:

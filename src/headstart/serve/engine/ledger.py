@@ -123,7 +123,7 @@ class Ledger:
         if not self._goes_on:
             raise loss
         logger.error("%s; after_loss is 'go on', so it is accepted", loss)
-        accept_history(self.store, f"after_loss = 'go on': {loss}", by="headstart")
+        accept_history(self.store, f"after_loss = 'go on': {loss}", by="headstart", clock=self._clock)
 
     def now(self) -> int:
         """Microseconds since 1970, by the clock; an event's time is this or the last event's, if that is later."""
@@ -196,6 +196,7 @@ class Ledger:
         with self.lock:
             for event in turn.events:
                 self._apply(event)
+            self._build()
             self._head = transaction.head
             self.duplicates += sum(isinstance(each, Receipt) and each.status == "duplicate" for each in answers)
         if turn.events:
@@ -255,6 +256,16 @@ class Ledger:
             except Exception as error:  # the event is durable: what fails is this experiment, not the store
                 self.stay_broken(f"event {event.sequence}: {error}")
 
+    def _build(self) -> None:
+        """The policy, if it is to be built anew: outcomes are checked against its range, also before it decides."""
+        if self.broken is None:
+            try:
+                _ = self.fold.policy
+            except StoreUnavailable as error:  # it is tried again by whoever needs it
+                logger.warning("experiment %r: the policy could not be built yet: %s", self.name, error)
+            except Exception as error:
+                self.stay_broken(f"its policy: {error}")
+
     def stay_broken(self, cause: str) -> None:
         """There is no fold at present: what is asked is refused with this cause, and it is tried again."""
         self.broken = cause
@@ -272,6 +283,7 @@ class Ledger:
                 f"{error}, or swapped for another history. Bring the right one back, or go on with this one by "
                 "`headstart store accept`"
             ) from error
+        self._build()
 
     def look_after(self) -> None:
         """Follow other processes, close windows, keep snapshots: now and then, beside the groups."""

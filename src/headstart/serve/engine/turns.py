@@ -101,7 +101,8 @@ class Turn:
             if earlier is not None:
                 return self._decide_again(ask, decision_body(earlier.body))
         fitted = ask.fitted
-        if fitted.config is not self._fold.config:  # another process changed it since
+        if fitted.config is not self._fold.config or fitted.bounds is not self._fold.reckoning.bounds:
+            # Another process changed them since.
             fitted = as_fitted(self._fold, ask.given)
         if fitted.refusal is not None:
             raise fitted.refusal

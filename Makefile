@@ -27,7 +27,7 @@ benchmark: $(VENV)/.benchmark
 campaigns: $(VENV)/.test
 	$(BIN)/python -m headstart.experiments.running.campaign results
 	$(BIN)/python -m headstart.experiments.running.results results > RESULTS.md
-	@# Kills, faults, replicas, a million propensities: about an hour; RELIABILITY.md has the figures.
+	@# Kills, faults, replicas, a million propensities, 10,000 simulated lives: about two hours; RELIABILITY.md has the figures.
 	$(BIN)/python -m tests.serve.campaign
 
 clean:

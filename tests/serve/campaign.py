@@ -1,5 +1,6 @@
 """The reliability campaigns, whole: `python -m tests.serve.campaign` runs all of them and prints RELIABILITY.md's
-figures; a name runs one (kill, power, faults, replicas, propensities, ready, machine). `--share 0.05`: small.
+figures; a name runs one (kill, power, faults, replicas, propensities, ready, machine, simulation).
+`--share 0.05`: small.
 """
 
 from __future__ import annotations
@@ -145,8 +146,21 @@ class Campaign:
         )
         print(f"machine: {examples:,} runs of 40 steps agree, {time.perf_counter() - started:.0f} s", flush=True)
 
+    def simulation(self) -> None:
+        """Lives of a store, each from its seed; the first ones also with compiled kernels."""
+        n, n_compiled = self._size(10_000, least=100), self._size(40)
+        for arguments in (["--seeds", f"0:{n}"], ["--seeds", f"0:{n_compiled}", "--compiled"]):
+            told = subprocess.run(
+                [sys.executable, "-m", "tests.serve.simulation", "--jobs", "2", *arguments],
+                stdout=subprocess.PIPE,
+                text=True,
+                check=False,
+            )
+            print(f"simulation {' '.join(arguments[2:])}: {told.stdout.splitlines()[-1]}", flush=True)
+            print("".join(f"  {line}\n" for line in told.stdout.splitlines() if line.startswith("seed")), end="")
 
-NAMES = ("kill", "power", "faults", "replicas", "propensities", "ready", "machine")
+
+NAMES = ("kill", "power", "faults", "replicas", "propensities", "ready", "machine", "simulation")
 
 
 def main() -> None:

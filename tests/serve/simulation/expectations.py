@@ -1,0 +1,154 @@
+"""Expectations: which events must come of what is asked, and which answers, by the model alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import orjson
+
+from headstart.errors import HeadstartError
+from headstart.serve.config import ExperimentConfig
+from headstart.serve.engine.asks import AsideAsk, Ask, DecideAsk, OutcomeAsk, SteerAsk, check_offered, check_user
+from headstart.serve.engine.bounds import check_outcome_within
+from tests.serve.simulation.model import Body, Model, Row
+
+
+class Expected(NamedTuple):
+    """An event that must come of an ask; of a decision, what the policy says is open."""
+
+    kind: str
+    event_id: str | None
+    about: int | None
+    body: Body
+
+
+class Expectations:
+    """What must come of a group of asks: events, and answers (a status, an event id, or an error's name).
+
+    Decisions come first, by the state before the group. `outcome_range` is what the policy can learn.
+    """
+
+    def __init__(self, model: Model, asks: Sequence[Ask], now: int, outcome_range: tuple[float, float]) -> None:
+        self._model, self._time, self._range = model.copied(), max(now, model.time), outcome_range
+        self.events: list[Expected] = []
+        self.answers: list[Any] = [None] * len(asks)
+        for i in sorted(range(len(asks)), key=lambda i: not isinstance(asks[i], DecideAsk)):
+            expected, self.answers[i] = self._answer(asks[i])
+            if expected is not None:
+                self.events.append(expected)
+                self._note(model.head + len(self.events), expected)
+
+    def _answer(self, ask: Ask) -> tuple[Expected | None, Any]:
+        if isinstance(ask, DecideAsk):
+            return self._decide(ask)
+        if isinstance(ask, OutcomeAsk):
+            return self._record(ask)
+        if isinstance(ask, AsideAsk):
+            return self._set_aside(ask)
+        assert isinstance(ask, SteerAsk)
+        return Expected(ask.kind, None, None, dict(ask.body)), "steered"
+
+    def _note(self, sequence: int, expected: Expected) -> None:
+        """What the asks after it in the same group must know; nothing is learnt before the commit."""
+        model, event_id = self._model, expected.event_id
+        if event_id is None:
+            return
+        if expected.kind == "decision":
+            body = {**expected.body, "version": model.version}
+            model.decisions[event_id] = Row(sequence, "decision", event_id, self._time, None, body)
+        else:
+            model.outcomes[expected.kind][event_id] = expected.body["outcome"]
+
+    def _decide(self, ask: DecideAsk) -> tuple[Expected | None, Any]:
+        model, context, available = self._model, ask.given.get("context") or {}, ask.given.get("available")
+        known = model.decisions.get(ask.event_id)
+        if known is not None:
+            then = model.actions_at(known.body["version"])
+            again = then if available is None else available
+            is_same = _tell_all(context) == _tell_all(known.body["context"])
+            is_same = is_same and {*map(_tell, again)} == {*map(_tell, known.body.get("available", then))}
+            return None, ("decided", ask.event_id) if is_same else "ConflictError"
+        try:
+            body: Body = {"context": check_user(model.present, model.bounds, context)}
+            offered = None if available is None else check_offered(model.present, available)
+        except HeadstartError as error:
+            return None, type(error).__name__
+        if offered is not None:
+            body["available"] = offered
+        return Expected("decision", ask.event_id, None, body), ("decided", ask.event_id)
+
+    def _record(self, ask: OutcomeAsk) -> tuple[Expected | None, Any]:
+        model, decision = self._model, self._model.decisions.get(ask.event_id)
+        kind, status = "outcome", "waiting" if model.has_default or model.frozen_at is not None else "applied"
+        if decision is None:
+            kind = status = "dangling"
+        elif model.present.outcome_window is not None and self._time > decision.time + model.present.window_length:
+            kind = status = "late"
+        elif decision.sequence in model.aside:
+            status = "set_aside"
+        first = model.outcomes["outcome"].get(ask.event_id, model.outcomes[kind].get(ask.event_id))
+        if first == ask.outcome:
+            return None, "duplicate"
+        if first is not None:
+            kind = status = "conflicting"
+            if ask.event_id in model.outcomes["conflicting"]:
+                return None, "conflicting"
+        if not self._is_learnable(ask.outcome):
+            return None, "OutcomeError"
+        about = None if decision is None else decision.sequence
+        return Expected(kind, ask.event_id, about, {"outcome": ask.outcome}), status
+
+    def _is_learnable(self, outcome: float) -> bool:
+        try:
+            check_outcome_within(self._model.present, self._model.bounds, outcome)
+        except HeadstartError:
+            return False
+        return self._range[0] <= outcome <= self._range[1]
+
+    def _set_aside(self, ask: AsideAsk) -> tuple[Expected | None, Any]:
+        """Once: asked again, the answer is the event that did it, or 0 where none had to."""
+        decision = self._model.decisions.get(ask.event_id)
+        if decision is None:
+            return None, "UnknownDecision"
+        set_by = self._model.aside.get(decision.sequence, 0)
+        if bool(set_by) == (ask.kind == "set_aside"):
+            return None, set_by
+        return Expected(ask.kind, None, decision.sequence, {"event_id": ask.event_id, **ask.body}), "steered"
+
+
+def expect_declaration(model: Model, config: ExperimentConfig, log: str | None) -> list[str]:
+    """The kinds of events by which a process with this configuration and log changes the experiment.
+
+    A new configuration and a new log are recorded; one that an earlier event holds, or of a lower revision, is an old
+    one, which is not put back.
+    """
+    known = list(model.declared.values())
+    whole = ["configuration", "warm_start"][: 1 if log is None else 2]
+    if not known or config.revision > known[-1].revision:
+        return whole
+    if config.revision < known[-1].revision:
+        return []
+    if _is_same(config, known[-1]):
+        return [] if log is None or log in model.begun else ["warm_start"]
+    return [] if any(_is_same(config, earlier) for earlier in known) else whole
+
+
+def _is_same(config: ExperimentConfig, recorded: ExperimentConfig) -> bool:
+    """By what stands in a file; the order of contexts is that of the columns. Without a seed any is meant."""
+    ours, theirs = orjson.loads(orjson.dumps([config.as_dict(), recorded.as_dict()]))
+    if config.seed is None:
+        del ours["seed"], theirs["seed"]
+    return bool(ours == theirs) and list(config.contexts) == list(recorded.contexts)
+
+
+def _tell(value: object) -> str:
+    """A label or a value so that true is not 1 and "1" is not 1, but 1 is 1.0."""
+    return f"number {float(value)}" if isinstance(value, float) else f"{type(value).__name__} {value!r}"
+
+
+def _tell_all(context: Body) -> dict[str, str]:
+    """A context's values, numbers as they are recorded."""
+    return {
+        name: _tell(value if isinstance(value, bool | str) else float(value) + 0.0) for name, value in context.items()
+    }

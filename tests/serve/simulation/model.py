@@ -1,0 +1,206 @@
+"""The model: what the events of one experiment mean, in plain dictionaries, without a store or a policy.
+
+What the policy decides it cannot know; it checks that a decision follows from the vector that was logged, and keeps
+what counts, in its order, so that a twin of the policy can be taught the same.
+"""
+
+from __future__ import annotations
+
+import math
+from copy import copy
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from headstart.serve.config import ExperimentConfig, Label, read_experiment
+from headstart.serve.engine.bounds import UNBOUNDED, Bounds
+from headstart.serve.engine.draw import draw_action, draw_by_id
+
+Body = dict[str, Any]
+
+
+class PromiseBroken(AssertionError):
+    """What the service did is not what it promises."""
+
+
+class Row(NamedTuple):
+    """An event as it stands in the store."""
+
+    sequence: int
+    kind: str
+    event_id: str | None
+    time: int
+    about: int | None
+    body: Body
+
+
+class Counted(NamedTuple):
+    """An outcome that counts, from this event on."""
+
+    sequence: int
+    about: int  # the sequence number of the decision
+    decision: Body
+    outcome: float
+    is_default: bool
+
+
+@dataclass
+class Model:
+    """One experiment after the events so far."""
+
+    name: str
+    head: int = 0
+    time: int = 0
+    version: int = 0
+    config: ExperimentConfig | None = None
+    declared: dict[int, ExperimentConfig] = field(default_factory=dict)  # by sequence number
+    log: str | None = None  # the hash of the log in force
+    begun: list[str] = field(default_factory=list)  # those of the present configuration, newest last
+    decisions: dict[str, Row] = field(default_factory=dict)
+    outcomes: dict[str, dict[str, float]] = field(default_factory=dict)  # by kind, then event id
+    learnt: list[Counted] = field(default_factory=list)  # ever
+    counting: list[Counted] = field(default_factory=list)  # at present, those held by a freeze too
+    frozen_at: int | None = None
+    aside: dict[int, int] = field(default_factory=dict)  # decisions that somebody set aside, and by which event
+    bounds: Bounds = UNBOUNDED
+    closed_through: int = 0
+
+    def __post_init__(self) -> None:
+        for kind in ("outcome", "late", "dangling", "conflicting"):
+            self.outcomes.setdefault(kind, {})
+
+    def copied(self) -> Model:
+        """As it is now, for trying and for going back."""
+        twin = copy(self)
+        twin.declared, twin.decisions = dict(self.declared), dict(self.decisions)
+        twin.outcomes = {kind: dict(known) for kind, known in self.outcomes.items()}
+        twin.learnt, twin.counting, twin.begun = list(self.learnt), list(self.counting), list(self.begun)
+        twin.aside = dict(self.aside)
+        return twin
+
+    @property
+    def present(self) -> ExperimentConfig:
+        """The configuration in force."""
+        assert self.config is not None
+        return self.config
+
+    @property
+    def has_default(self) -> bool:
+        return self.present.default_outcome is not None
+
+    @property
+    def released(self) -> list[Counted]:
+        """What the policy has learnt: what counts, but for what a freeze holds back."""
+        limit = self.head if self.frozen_at is None else self.frozen_at
+        return [each for each in self.counting if each.sequence <= limit and each.about not in self.aside]
+
+    def actions_at(self, version: int) -> tuple[Label, ...]:
+        """The labels that a decision of this version was drawn from."""
+        return next(config.actions for at, config in reversed(self.declared.items()) if at <= version)
+
+    def due(self, time: int) -> list[Row]:
+        """Decisions whose window is over and that were not learnt yet."""
+        if not self.has_default:
+            return []
+        limit = time - self.present.window_length
+        rows = (row for row in self.decisions.values() if row.sequence > self.closed_through)
+        return sorted(row for row in rows if row.time < limit)
+
+    def closing(self, through: int) -> Body:
+        """The body of an event that closes windows."""
+        return {"after": self.closed_through, "through": through, "default": self.present.default_outcome}
+
+    def take(self, row: Row) -> None:
+        """One more event of the store."""
+        if row.sequence != self.head + 1:
+            raise PromiseBroken(f"event {row.sequence} follows {self.head}")
+        if row.time < self.time:
+            raise PromiseBroken(f"event {row.sequence} is earlier than the one before it")
+        if row.kind == "decision":
+            self._take_decision(row)
+        elif row.kind in self.outcomes:
+            self._take_outcome(row)
+        elif row.kind == "window_closed":
+            self._take_close(row)
+        else:
+            self._take_steering(row)
+            self.version = row.sequence
+        self.head, self.time = row.sequence, row.time
+
+    def _take_decision(self, row: Row) -> None:
+        assert row.event_id is not None
+        if row.event_id in self.decisions:
+            raise PromiseBroken(f"decision {row.sequence} is the second one of {row.event_id!r}")
+        self._check_decision(row)
+        self.decisions[row.event_id] = row
+
+    def _check_decision(self, row: Row) -> None:
+        """Drawn from what it logged, by its id; chances only of what is available, above the floor, sum 1."""
+        config, body, at = self.present, row.body, f"decision {row.sequence}"
+        chances, offered = body["probabilities"], body.get("available", list(config.actions))
+        if body["version"] != self.version:
+            raise PromiseBroken(f"{at} has version {body['version']}, the state before it {self.version}")
+        if set(body["context"]) != set(config.contexts) or len(chances) != len(config.actions):
+            raise PromiseBroken(f"{at} does not fit the configuration in force")
+        if not all(isinstance(chance, float) and 0.0 <= chance <= 1.0 + 1e-9 for chance in chances):
+            raise PromiseBroken(f"{at} has the probabilities {chances}")
+        if not math.isclose(sum(chances), 1.0, abs_tol=1e-9):
+            raise PromiseBroken(f"{at} has probabilities that sum to {sum(chances)}")
+        is_holdout = draw_by_id("hold-out", config.seed_in_force, self.name, row.event_id or "") < config.holdout
+        if is_holdout != body.get("is_holdout", False):
+            raise PromiseBroken(f"{at}: held out or not, against its id")
+        floor = 1.0 / len(offered) if is_holdout else config.epsilon / len(offered)
+        for label, chance in zip(config.actions, chances, strict=True):
+            if label not in offered and chance != 0.0:
+                raise PromiseBroken(f"{at} gives a chance to {label!r}, which is not available")
+            if label in offered and chance < floor - 1e-12:
+                raise PromiseBroken(f"{at} gives {label!r} the chance {chance}, below the floor {floor}")
+        action = draw_action(chances, draw_by_id("action", config.seed_in_force, self.name, row.event_id or ""))
+        if (config.actions[action], chances[action]) != (body["action"], body["propensity"]):
+            raise PromiseBroken(f"{at} was not drawn from what it logged")
+
+    def _take_outcome(self, row: Row) -> None:
+        assert row.event_id is not None
+        self.outcomes[row.kind][row.event_id] = row.body["outcome"]
+        if row.kind == "outcome" and not self.has_default:
+            decision = self.decisions[row.event_id]
+            self._count(Counted(row.sequence, decision.sequence, decision.body, row.body["outcome"], False))
+
+    def _take_close(self, row: Row) -> None:
+        due = self.due(row.time)
+        if not due or row.body != self.closing(due[-1].sequence):
+            raise PromiseBroken(f"event {row.sequence} closes {row.body}, due are {[each.sequence for each in due]}")
+        for each in due:
+            first = self.outcomes["outcome"].get(each.event_id or "")
+            value = row.body["default"] if first is None else first
+            self._count(Counted(row.sequence, each.sequence, each.body, value, first is None))
+        self.closed_through = due[-1].sequence
+
+    def _count(self, counted: Counted) -> None:
+        self.learnt.append(counted)
+        self.counting.append(counted)
+        if self.frozen_at is None:
+            self.version = counted.sequence
+
+    def _take_steering(self, row: Row) -> None:
+        if row.kind == "configuration":
+            self.config = self.declared[row.sequence] = read_experiment(self.name, row.body)
+            self.log, self.begun, self.bounds = None, [], Bounds.in_force(self.config, None)
+        elif row.kind == "warm_start":
+            self.log, self.bounds = row.body["hash"], Bounds.in_force(self.present, row.body)
+            self.begun.append(row.body["hash"])
+        elif row.kind == "log_withdrawn":
+            self.log, self.bounds = None, Bounds.in_force(self.present, None)
+        elif row.kind == "set_aside":
+            self.aside[row.about or 0] = row.sequence
+        elif row.kind == "taken_back":
+            del self.aside[row.about or 0]
+        elif row.kind == "frozen":
+            self.frozen_at = self.frozen_at or row.sequence
+        elif row.kind == "unfrozen":
+            self.frozen_at = None
+        elif row.kind == "rolled_back":
+            to = min(row.body["to"], self.frozen_at or row.sequence)
+            self.counting = [each for each in self.counting if each.sequence <= to]
+            self.frozen_at = None if self.frozen_at is None else row.sequence
+        elif row.kind != "accepted":
+            raise PromiseBroken(f"event {row.sequence} is of the unknown kind {row.kind!r}")

@@ -1,0 +1,50 @@
+"""Steps of people: freezing, rolling back, withdrawing the log, setting decisions aside."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headstart.serve.engine.asks import AsideAsk, SteerAsk
+from tests.serve.simulation.asking import ask
+from tests.serve.simulation.replica import Replica
+from tests.serve.simulation.world import World
+
+
+class People:
+    """Who decides about an experiment."""
+
+    def __init__(self, world: World) -> None:
+        self._world, self._rng = world, world.rng
+
+    def freeze(self, replica: Replica, name: str) -> None:
+        """Learning stops."""
+        self._steer(replica, name, "frozen")
+
+    def unfreeze(self, replica: Replica, name: str) -> None:
+        """Learning goes on, with what came in the meantime."""
+        self._steer(replica, name, "unfrozen")
+
+    def roll_back(self, replica: Replica, name: str) -> None:
+        """To any version."""
+        self._steer(replica, name, "rolled_back", to=self._rng.randint(0, replica.fold(name).version))
+
+    def withdraw_log(self, replica: Replica, name: str) -> None:
+        """Also of an experiment that has none."""
+        self._steer(replica, name, "log_withdrawn")
+
+    def set_aside(self, replica: Replica, name: str) -> None:
+        """Any decision, also one that is set aside already."""
+        self._aside(replica, name, "set_aside", list(self._world.models[name].decisions))
+
+    def take_back(self, replica: Replica, name: str) -> None:
+        """One that was set aside."""
+        model = self._world.models[name]
+        known = [event_id for event_id, row in model.decisions.items() if row.sequence in model.aside]
+        self._aside(replica, name, "taken_back", known)
+
+    def _steer(self, replica: Replica, name: str, kind: str, **body: Any) -> None:
+        ask(self._world, replica, name, [SteerAsk(name, kind, {**body, "reason": "a seed"})])
+
+    def _aside(self, replica: Replica, name: str, kind: str, known: list[str]) -> None:
+        event_id = self._rng.choice(known) if known and self._rng.random() < 0.9 else "nobody"
+        ask(self._world, replica, name, [AsideAsk(name, event_id, kind, {"reason": "a seed"})])

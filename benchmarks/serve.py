@@ -50,6 +50,8 @@ from headstart.serve.store.reader import Reader
 class Turn:
     def __init__(self, head):
         self.head, self.found = head, {}
+    def find(self, ids):
+        pass
     def insert(self, events):
         NoStore.last = self.head = self.head._replace(sequence=events[-1].sequence)
         return events
@@ -58,9 +60,9 @@ class NoStore(SQLiteStore):
     """The configuration is read from a store as ever; decisions are numbered and forgotten."""
     last = None
     @contextmanager
-    def writing(self, experiment, ids=()):
+    def writing(self, experiment, ids=(), ahead=None):
         if self.last is None:  # while the engine opens
-            with super().writing(experiment, ids) as turn:
+            with super().writing(experiment, ids, ahead) as turn:
                 yield turn
             return
         yield Turn(self.last)
@@ -169,9 +171,11 @@ def _servers(folder: Path) -> Iterator[dict[str, int]]:
             process.wait(10)
 
 
-def load(port: int, script: Path, connections: int, seconds: int) -> tuple[float, float, float, float]:
+def load(
+    port: int, script: Path, connections: int, seconds: int, experiment: str = "ads"
+) -> tuple[float, float, float, float]:
     """Requests a second, and the latency that 50, 90 and 99 % stay below."""
-    url = f"http://127.0.0.1:{port}/v1/ads/decide"
+    url = f"http://127.0.0.1:{port}/v1/{experiment}/decide"
     command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", "-s", str(script), url]
     told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     if "Non-2xx" in told or "Socket errors" in told:

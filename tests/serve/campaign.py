@@ -1,5 +1,5 @@
 """The reliability campaigns, whole: `python -m tests.serve.campaign` runs all of them and prints RELIABILITY.md's
-figures; a name runs one (kill, power, faults, replicas, propensities, ready, machine, simulation).
+figures; a name runs one (kill, power, faults, replicas, pauses, propensities, ready, machine, simulation).
 `--share 0.05`: small.
 """
 
@@ -18,11 +18,13 @@ from tests.serve.failing_disk import FailingDisk
 from tests.serve.faults import count_calls, count_writes, run_failing_call, run_failing_write
 from tests.serve.killing import Tally, run_kills
 from tests.serve.killing_http import run_http_kills
+from tests.serve.pauses import run_paused_folder
 from tests.serve.postgres_server import PostgresServer
 from tests.serve.power_cuts import run_power_cuts
 from tests.serve.propensities import draw_decisions
 from tests.serve.ready import fill_store, time_open
 from tests.serve.replicas import run_replicas
+from tests.serve.silence import run_silent_server
 
 _PER_STORE = 25  # kills on one store before a new one is begun
 
@@ -111,6 +113,21 @@ class Campaign:
             flush=True,
         )
 
+    def pauses(self) -> None:
+        """A PostgreSQL that is silent, and a folder that is paused."""
+        silence = run_silent_server(self._server, max(6.0, 25.0 * self._share), deadline=5.0)
+        print(
+            f"pauses, PostgreSQL: {silence.requests} requests, slowest {silence.slowest:.2f} s (deadline 5), "
+            f"{len(silence.acknowledged)} acknowledged, {len(silence.lost)} lost, {len(silence.faults)} faults",
+            flush=True,
+        )
+        folder = run_paused_folder(self._server.new_store(), max(7.0, 30.0 * self._share))
+        print(
+            f"pauses, folder: another took over after {folder.takeover:.2f} s; {folder.decisions} decisions, "
+            f"{folder.learnt} learnt, {len(folder.faults)} faults",
+            flush=True,
+        )
+
     def propensities(self) -> None:
         """A million decisions against what they logged."""
         found = draw_decisions(str(self._folder / "million.sqlite"), self._size(1_000_000, least=10_000))
@@ -160,7 +177,7 @@ class Campaign:
             print("".join(f"  {line}\n" for line in told.stdout.splitlines() if line.startswith("seed")), end="")
 
 
-NAMES = ("kill", "power", "faults", "replicas", "propensities", "ready", "machine", "simulation")
+NAMES = ("kill", "power", "faults", "replicas", "pauses", "propensities", "ready", "machine", "simulation")
 
 
 def main() -> None:

@@ -2,7 +2,11 @@
 
 import threading
 
+import psycopg
+import pytest
+
 from headstart.serve import Engine
+from headstart.serve.errors import HistoryLost
 from tests.serve.experiments import Clock, make_config
 from tests.serve.replicas import run_replicas
 from tests.serve.waiting import wait
@@ -78,3 +82,30 @@ def test_a_restarted_server_is_found_again(postgres):
         assert engine.decide("ads", event_id="u1") == first
         assert engine.outcome("ads", "u1", 1.0).status == "applied"
         assert engine.health()["lag"] == 0
+
+
+def test_a_failover_to_a_standby_that_lagged_is_refused_by_all_until_somebody_accepts_it(postgres, caplog):
+    """The last ten events were not yet on the standby: as if a dump of an earlier moment stood in its place."""
+    address = postgres.new_store()
+    with Engine.open(make_config(address)) as one, Engine.open(make_config(address)) as other:
+        for i in range(20):
+            one.decide("ads", event_id=f"u{i}")
+        wait(lambda: other.state("ads")["decisions"] == 20)
+        with psycopg.connect(address, autocommit=True) as standby:
+            standby.execute("DELETE FROM events WHERE sequence > 11")
+            last = "SELECT sequence, time, hash FROM events WHERE sequence = 11"
+            standby.execute(f"UPDATE heads SET (sequence, time, hash) = ({last})")
+        for engine in (one, other):
+            for _ in range(3):
+                with pytest.raises(HistoryLost, match="has gone back from event 21 to event 11"):
+                    engine.decide("ads", event_id="new")
+            assert "has gone back" in engine.health()["error"]
+            assert not engine.health()["is_writable"]
+        told = [record for record in caplog.records if "has gone back" in record.getMessage()]
+        assert len(told) == 2  # once by each
+        with psycopg.connect(address, autocommit=True) as accepted:
+            accepted.execute("UPDATE identity SET epoch = epoch + 1")
+        wait(lambda: all(engine.health()["is_writable"] for engine in (one, other)))
+        assert one.decide("ads", event_id="new") == other.decide("ads", event_id="new")
+        wait(lambda: one.fingerprint("ads") == other.fingerprint("ads"))
+        assert one.state("ads")["decisions"] == 11

@@ -14,24 +14,33 @@ from headstart.serve.engine.writer import MAX_WAITING, Writer
 
 
 class Store:
-    """Carries out groups, when it does not hang."""
+    """Carries out groups, when it does not hang: either before it has its turn, or in it."""
 
-    def __init__(self):
+    def __init__(self, hangs_before_its_turn=False):
         self.goes = threading.Event()
         self.began = threading.Event()
-        self.done = []
+        self.hangs_before_its_turn = hangs_before_its_turn
+        self.done, self.groups = [], []
 
-    def run_group(self, asks):
+    def run_group(self, asks, take_more):
+        if self.hangs_before_its_turn:
+            self._hang()
+        group = [ask.event_id for ask in (*asks, *take_more())]
+        if not self.hangs_before_its_turn:
+            self._hang()
+        self.done.extend(group)
+        self.groups.append(group)
+        return group
+
+    def _hang(self):
         self.began.set()
         assert self.goes.wait(30)
-        self.done.extend(ask.event_id for ask in asks)
-        return list(range(len(asks)))
 
 
 @contextmanager
-def hanging():
+def hanging(**when):
     """A writer in the middle of a group."""
-    store = Store()
+    store = Store(**when)
     writer = Writer(store.run_group, lambda: None)
     writer.submit(Ticket(make_asks("first"), 60.0))
     assert store.began.wait(10)
@@ -127,6 +136,28 @@ def test_a_hanging_store_does_not_gather_what_nobody_waits_for():
             assert writer.n_waiting <= MAX_WAITING
         finish(store, writer)
     assert store.done == ["first", "last"]
+
+
+def test_what_is_asked_while_a_group_waits_for_its_turn_is_in_it():
+    with hanging(hangs_before_its_turn=True) as (store, writer):
+        one, more = Ticket(make_asks("a"), 60.0), Ticket(make_asks("b", "c"), 60.0)
+        late = Ticket(make_asks("late"), 0.0)
+        for ticket in (one, late, more):
+            writer.submit(ticket)
+        store.goes.set()
+        assert (one.wait(), more.wait()) == (["a"], ["b", "c"])
+    assert store.groups == [["first", "a", "b", "c"]]
+
+
+def test_a_writer_that_is_closed_while_a_group_waits_finishes_all_and_stops():
+    with hanging(hangs_before_its_turn=True) as (store, writer):
+        ticket = writer.submit(Ticket(make_asks("a"), 60.0))
+        closing = threading.Thread(target=writer.close)
+        closing.start()
+        store.goes.set()
+        closing.join(10)
+        assert not closing.is_alive()
+        assert ticket.wait() == ["a"]
 
 
 def test_closing_ends_within_the_callers_deadlines():

@@ -14,7 +14,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from headstart.errors import HeadstartError
 from headstart.serve.config import ExperimentConfig
@@ -34,7 +34,7 @@ from headstart.serve.errors import HistoryLost, StillOpening, StoreCorrupt, Stor
 from headstart.serve.store import events as kinds
 from headstart.serve.store.events import Event, Receipt
 from headstart.serve.store.questions import CLEAR_PROBE, DROP_SNAPSHOTS, FILL_PROBE, READ_DUE, SAVE_SNAPSHOT
-from headstart.serve.store.reader import FOLD, REPORT, Reader
+from headstart.serve.store.reader import FOLD, REPORT, Reader, page_after
 from headstart.serve.store.store import Head, Store
 
 SNAPSHOT_EVERY = 20_000  # events
@@ -89,6 +89,7 @@ class Ledger:
         self.said: str | None = None  # of the last declaration: not at every try
         self.is_old = False  # whether what was declared is, so that the store's is followed
         self._plan: Plan | None = None  # of what was handed over since
+        self._has_company = False  # whether another process had written before the last turn
         self._saved = 0  # the sequence number of the last snapshot
         self._looked = self._mended = self._probed = -1e9
 
@@ -172,19 +173,27 @@ class Ledger:
         began = self.busy_since
         return began is not None and self.ticks() - began > seconds
 
-    def run_group(self, asks: list[Ask]) -> list[Answer]:
-        """One turn of writing; the answers when it is durable and folded."""
+    def run_group(self, asks: list[Ask], take_more: Callable[[], list[Ask]] = list) -> list[Answer]:
+        """One turn of writing; the answers when it is durable and folded.
+
+        What was asked while it waited for its turn is taken in: `take_more` gives it.
+        """
         self.check_whole()
         started = self.busy_since = self.ticks()
         try:
-            with self.store.writing(self.name, list_ids(asks)) as transaction:
+            self._prepare()
+            ahead = page_after(self.name, self.fold.position) if self._has_company else None
+            with self.store.writing(self.name, list_ids(asks), ahead) as transaction:
                 self._meet(transaction.head)
-                if transaction.head.sequence > self.fold.position:  # another process has written
+                self._has_company = transaction.head.sequence > self.fold.position  # another process has written
+                if self._has_company:
                     self._catch_up(Reader(transaction.query))
                     self.check_whole()
+                more = take_more()
+                transaction.find(list_ids(more))
                 with self.lock:  # not while a store that hangs is waited for: people look meanwhile
                     turn = Turn(transaction, self.decider, self.now())
-                    answers = turn.run(asks)
+                    answers = turn.run([*asks, *more])
         except HeadstartError as error:
             self._fail(error)
             if isinstance(error, HistoryLost):
@@ -204,6 +213,11 @@ class Ledger:
         if self.on_commit is not None:
             self.on_commit(self.ticks() - started, len(turn.events))
         return answers
+
+    def _prepare(self) -> None:
+        """Build a policy that is to be built anew now: within a turn, other processes would wait for it."""
+        with self.lock, suppress(Exception):  # whoever asks for a decision is told
+            _ = self.fold.policy
 
     def check_whole(self) -> None:
         """A fold that failed half-way is not the state of any event: nothing may be decided by it."""

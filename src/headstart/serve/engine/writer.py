@@ -1,4 +1,5 @@
-"""Group commit: one thread writes; whoever asks while it commits is in the next group.
+"""Group commit: one thread writes; whoever asks while it commits is in the next group, and so is whoever asks while
+that waits for its turn.
 
 A group is one transaction and one fsync. Its callers are answered when it is durable, or all get the same error, and
 nothing of it is applied. Nobody waits for longer than a deadline, and what nobody waits for any more is not carried
@@ -24,7 +25,9 @@ MAX_WAITING = 20_000
 _TICK_SECONDS = 0.2  # how long the thread waits for asks before it looks after other things
 
 logger = logging.getLogger("headstart.serve")
-RunGroup = Callable[[list[Ask]], list[Answer]]
+RunGroup = Callable[
+    [list[Ask], Callable[[], list[Ask]]], list[Answer]
+]  # the asks, and what gives those that came since
 
 
 class Writer:
@@ -34,7 +37,7 @@ class Writer:
         self._run_group, self._run_idle = run_group, run_idle
         self._queue: queue.SimpleQueue[Ticket | None] = queue.SimpleQueue()
         self.n_waiting = 0  # asks in the queue
-        self._is_closed = False
+        self._is_closed = self._is_ending = False  # nothing more is taken in; the queue is empty
         self._lock = threading.Lock()  # between a submit, the close, and what is taken from the queue
         self._thread = threading.Thread(target=self._run, name="headstart-writer", daemon=True)
         self._thread.start()
@@ -60,35 +63,32 @@ class Writer:
         self._thread.join()
 
     def _run(self) -> None:
-        is_open = True
-        while is_open:
-            try:
-                self._run_idle()  # first of all: it opens the experiment
-            except Exception:  # what could not be done now is done at the next tick
-                logger.exception("looking after the store failed")
-            tickets, is_open = self._collect()
+        while not self._is_ending:
+            tickets = self._take(MAX_GROUP, _TICK_SECONDS)
             if tickets:
                 self._serve(tickets)
+            try:
+                self._run_idle()
+            except Exception:  # what could not be done now is done at the next tick
+                logger.exception("looking after the store failed")
 
-    def _collect(self) -> tuple[list[Ticket], bool]:
-        try:
-            first = self._queue.get(timeout=_TICK_SECONDS)
-        except queue.Empty:
-            return [], True
+    def _take(self, room: int, seconds: float = 0.0) -> list[Ticket]:
+        """What is in the queue, up to `room` asks or a little more; it may wait for the first."""
         taken: list[Ticket] = []
         n = 0
-        while first is not None:
-            taken.append(first)
-            n += len(first.asks)
-            if n >= MAX_GROUP:
-                break
+        while n < room and not self._is_ending:
             try:
-                first = self._queue.get_nowait()
+                ticket = self._queue.get_nowait() if taken or not seconds else self._queue.get(timeout=seconds)
             except queue.Empty:
                 break
+            if ticket is None:
+                self._is_ending = True
+            else:
+                taken.append(ticket)
+                n += len(ticket.asks)
         with self._lock:
             self.n_waiting -= n
-        return self._drop_late(taken), first is not None
+        return self._drop_late(taken)
 
     def _drop_late(self, taken: list[Ticket]) -> list[Ticket]:
         late = [ticket for ticket in taken if ticket.is_over]
@@ -101,8 +101,14 @@ class Writer:
 
     def _serve(self, tickets: list[Ticket]) -> None:
         asks = [ask for ticket in tickets for ask in ticket.asks]
+
+        def take_more() -> list[Ask]:
+            more = self._take(MAX_GROUP - len(asks))
+            tickets.extend(more)
+            return [ask for ticket in more for ask in ticket.asks]
+
         try:
-            answers = self._run_group(asks)
+            answers = self._run_group(asks, take_more)
         except Exception as error:
             for ticket in tickets:
                 ticket.fail(error)

@@ -13,7 +13,7 @@ one that inserts, moves the head and commits.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -23,11 +23,11 @@ from headstart.serve.store.chain import link_events
 from headstart.serve.store.connections import Connections, Line, in_dialect
 from headstart.serve.store.events import Event, Row, read_body
 from headstart.serve.store.leases import Leases
-from headstart.serve.store.migration import INSERT_EVENTS, find_version, in_columns, migrate
-from headstart.serve.store.store import Found, Head, Ids, Known, Query
+from headstart.serve.store.migration import INSERT_EVENTS, as_json, find_version, migrate
+from headstart.serve.store.store import Found, Head, Ids, Known, Query, Question
 
 if TYPE_CHECKING:
-    from psycopg import Connection, Cursor
+    from psycopg import Connection
 
 DEADLINE = 5.0  # seconds
 PATIENCE = 60.0  # seconds, of tools that copy or check a store: no user waits for them
@@ -71,12 +71,12 @@ class PostgresStore:
         return time.monotonic() + self._connections.deadline
 
     @contextmanager
-    def writing(self, experiment: str, ids: Ids = ()) -> Iterator[_Turn]:
+    def writing(self, experiment: str, ids: Ids = (), ahead: Question | None = None) -> Iterator[_Turn]:
         """A turn of writing. After a failure the connection is thrown away: what it thinks is no longer known."""
         until = self._from_now()
         with self._connections.translated():
             try:
-                turn = self._begin(experiment, list(ids), until)
+                turn = self._begin(experiment, list(ids), ahead, until)
                 with self._connections.within(self._writers[experiment].line, until):
                     yield turn
                     turn.commit()
@@ -84,12 +84,12 @@ class PostgresStore:
                 self._drop_writer(experiment)
                 raise
 
-    def _begin(self, experiment: str, ids: list[str], until: float) -> _Turn:
+    def _begin(self, experiment: str, ids: list[str], ahead: Question | None, until: float) -> _Turn:
         writer = self._writers.get(experiment)
         if writer is not None:
             try:
                 with self._connections.within(writer.line, until):
-                    return _Turn(writer, experiment, ids)
+                    return _Turn(writer, experiment, ids, ahead)
             except Exception:
                 self._drop_writer(experiment)
                 if (
@@ -98,7 +98,7 @@ class PostgresStore:
                     raise
         writer = self._writers[experiment] = _Writer(self._connections.open(until))
         with self._connections.within(writer.line, until):
-            return _Turn(writer, experiment, ids)
+            return _Turn(writer, experiment, ids, ahead)
 
     def _drop_writer(self, experiment: str) -> None:
         writer = self._writers.pop(experiment, None)
@@ -163,31 +163,47 @@ class _Writer:
 class _Turn:
     """What is written goes off with the commit."""
 
-    def __init__(self, writer: _Writer, experiment: str, ids: list[str]) -> None:
-        self._writer, self._experiment = writer, experiment
+    def __init__(self, writer: _Writer, experiment: str, ids: list[str], ahead: Question | None) -> None:
+        self._writer, self._experiment, self._ahead = writer, experiment, ahead
+        self.found: Found = {}
         writer.execute("BEGIN")
-        head, found = self._lock(ids)
-        row = head.fetchone()
+        row = self._begin(ids)
         if row is None:  # the experiment's first turn
             writer.execute(_FIRST_HEAD, (experiment,))
-            head, found = self._lock(ids)
-            row = head.fetchone()
+            row = self._begin(ids)
             assert row is not None
         self.head = Head(*row)
-        self.found: Found = {}
-        for event_id, kind, sequence, when, body in found or ():
-            self.found.setdefault(event_id, {})[kind] = Known(sequence, when, read_body(body))
 
-    def _lock(self, ids: list[str]) -> tuple[Cursor[Row], Cursor[Row] | None]:
+    def _begin(self, ids: list[str]) -> Row | None:
+        """Lock the head; what is asked in the same breath is answered by what the store holds from then on."""
         head = self._writer.execute(_LOCK_HEAD, (self._experiment,))
         found = self._writer.execute(_FIND, (ids, self._experiment)) if ids else None
+        if self._ahead is not None:
+            statement, parameters = self._ahead
+            self._answered = self._writer.execute(in_dialect(statement), parameters)
         self._writer.sync()
-        return head, found
+        self._keep(found or ())
+        return head.fetchone()
+
+    def find(self, ids: Ids) -> None:
+        """Look up event ids."""
+        wanted = list(ids)
+        if wanted:
+            found = self._writer.execute(_FIND, (wanted, self._experiment))
+            self._writer.sync()
+            self._keep(found)
+
+    def _keep(self, found: Iterable[Row]) -> None:
+        for event_id, kind, sequence, when, body in found:
+            self.found.setdefault(event_id, {})[kind] = Known(sequence, when, read_body(body))
 
     def query(self, statement: str, parameters: tuple[object, ...] = ()) -> list[Row]:
         """Rows, as seen in this turn."""
-        found = self._writer.execute(in_dialect(statement), parameters)
-        self._writer.sync()
+        if (statement, parameters) == self._ahead:
+            self._ahead, found = None, self._answered
+        else:
+            found = self._writer.execute(in_dialect(statement), parameters)
+            self._writer.sync()
         return list(found.fetchall())
 
     def execute(self, statement: str, parameters: tuple[object, ...] = ()) -> None:
@@ -203,7 +219,7 @@ class _Turn:
     def append(self, rows: list[Row]) -> None:
         """Append rows with their hashes and move the head."""
         sequence, when, hash = rows[-1][0], rows[-1][4], rows[-1][7]
-        self._writer.execute(INSERT_EVENTS, in_columns(rows))
+        self._writer.execute(INSERT_EVENTS, (as_json(rows),))
         self._writer.execute(_MOVE_HEAD, (sequence, when, hash, self._experiment))
         self.head = self.head._replace(sequence=sequence, time=when, hash=hash)
 

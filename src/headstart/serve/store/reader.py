@@ -8,7 +8,7 @@ from headstart.serve.errors import StoreCorrupt
 from headstart.serve.store import questions
 from headstart.serve.store.chain import GENESIS, next_hash
 from headstart.serve.store.events import Body, Event, Learnt, Row, decision_body, read_body
-from headstart.serve.store.store import Head, Query
+from headstart.serve.store.store import Head, Query, Question
 
 PAGE = 5_000  # rows read at a time: no reader holds a transaction for long
 FOLD, REPORT = "fold", "report"  # kinds of snapshots
@@ -18,6 +18,11 @@ def as_event(row: Row) -> Event:
     """A row of READ_EVENTS, READ_KIND or READ_STEERING."""
     known = None if row[7] is None else decision_body(read_body(row[7]))
     return Event(row[0], row[1], row[2], row[3], row[4], row[5], read_body(row[6]), known, row[8] or 0, row[9])
+
+
+def page_after(experiment: str, sequence: int, size: int = PAGE) -> Question:
+    """The question for the events after one."""
+    return questions.READ_EVENTS, (experiment, sequence, size)
 
 
 class Reader:
@@ -55,7 +60,7 @@ class Reader:
         left = limit
         while left is None or left > 0:
             size = PAGE if left is None else min(PAGE, left)
-            rows = self._query(questions.READ_EVENTS, (experiment, after, size))
+            rows = self._query(*page_after(experiment, after, size))
             yield from rows
             if len(rows) < size:
                 return

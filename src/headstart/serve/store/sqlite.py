@@ -26,7 +26,7 @@ from headstart.serve.store.chain import GENESIS, in_pages, link_events, link_row
 from headstart.serve.store.damage import check_pages
 from headstart.serve.store.events import Event, Row, read_body
 from headstart.serve.store.questions import READ_HEAD
-from headstart.serve.store.store import Found, Head, Ids, Known
+from headstart.serve.store.store import Found, Head, Ids, Known, Question
 
 _BUSY_SECONDS = 10.0
 _PAGE = 5_000  # rows moved at a time
@@ -119,7 +119,7 @@ class SQLiteStore:
         connection.execute("COMMIT")
 
     @contextmanager
-    def writing(self, experiment: str, ids: Ids = ()) -> Iterator[_Turn]:
+    def writing(self, experiment: str, ids: Ids = (), ahead: Question | None = None) -> Iterator[_Turn]:
         """A turn of writing. After a failure the connection is thrown away: what it thinks is no longer known."""
         if not self._turn.acquire(timeout=_BUSY_SECONDS):
             raise StoreUnavailable(f"{self.path}: another experiment's commit has taken {_BUSY_SECONDS:g} s")
@@ -209,17 +209,17 @@ class _Turn:
     def __init__(self, connection: sqlite3.Connection, experiment: str, ids: Ids) -> None:
         self._connection, self._experiment = connection, experiment
         self.head = Head(*connection.execute(READ_HEAD, (experiment,)).fetchone())
-        self.found = self._find(list(ids))
+        self.found: Found = {}
+        self.find(ids)
 
-    def _find(self, wanted: list[str]) -> Found:
-        """What is known under these event ids, in one step."""
-        found: Found = {}
+    def find(self, ids: Ids) -> None:
+        """Look up event ids, in one step."""
+        wanted = list(ids)
         if wanted:
             parameters = orjson.dumps(wanted).decode(), self._experiment
             text = self._connection.execute(_FIND, parameters).fetchone()[0]
             for event_id, kind, sequence, time, body in orjson.loads(text):
-                found.setdefault(event_id, {})[kind] = Known(sequence, time, read_body(body))
-        return found
+                self.found.setdefault(event_id, {})[kind] = Known(sequence, time, read_body(body))
 
     def query(self, statement: str, parameters: tuple[object, ...] = ()) -> list[Row]:
         """Rows, as seen in this turn."""

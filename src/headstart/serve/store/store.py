@@ -35,6 +35,7 @@ class Known(NamedTuple):
 
 
 Ids = Iterable[str]  # event ids
+Question = tuple[str, tuple[object, ...]]  # in the words of `questions`, and its parameters
 Found = dict[str, dict[str, Known]]
 
 
@@ -42,7 +43,10 @@ class Transaction(Protocol):
     """A turn of writing to one experiment: no other writer is in between, in this process or another."""
 
     head: Head
-    found: Found  # what is known under the event ids that the turn was begun for
+    found: Found  # what is known under the event ids that the turn was begun for, and those that were looked up since
+
+    def find(self, ids: Ids) -> None:
+        """Look up more event ids."""
 
     def query(self, statement: str, parameters: tuple[object, ...] = ()) -> list[Row]:
         """The rows that a question has, as seen in this turn."""
@@ -60,10 +64,12 @@ class Transaction(Protocol):
 class Store(Protocol):
     """A log per experiment."""
 
-    def writing(self, experiment: str, ids: Ids = ()) -> AbstractContextManager[Transaction]:
+    def writing(
+        self, experiment: str, ids: Ids = (), ahead: Question | None = None
+    ) -> AbstractContextManager[Transaction]:
         """A turn of writing, durable when it ends; raises StoreUnavailable and leaves nothing if it cannot be.
 
-        What is known under `ids` is looked up as it begins.
+        What is known under `ids` is looked up as it begins; a question that will be asked in it may be given ahead.
         """
 
     def query(self, statement: str, parameters: tuple[object, ...] = ()) -> list[Row]:

@@ -41,6 +41,7 @@ def main() -> None:
         engine = Engine.open(make_config(address, server={"port": 0}) if False else make_config(address))
         app = App(engine)
         with running(app) as client:
+            client.get("/health")  # connects
             started = time.perf_counter()
             client.get("/metrics")
             print(f"first /metrics: {1e3 * (time.perf_counter() - started):.1f} ms")

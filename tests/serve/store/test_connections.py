@@ -3,11 +3,13 @@
 import threading
 import time
 
+import httpx
 import psycopg
 import pytest
 
 from headstart.serve import StoreUnavailable
 from headstart.serve.store.connections import N_READERS, Connections
+from tests.serve.in_process import served
 from tests.serve.waiting import wait
 
 DEADLINE = 2.0
@@ -98,3 +100,22 @@ def test_none_is_left_when_it_is_closed(postgres):
     opened.close()
     reader.join()
     wait(lambda: postgres.count_connections("closed") == 0)
+
+
+def test_a_hundred_callers_of_a_service_take_no_more_connections_than_it_has(postgres):
+    """Readiness, which needs no key, and pages; one experiment, so one connection for writing."""
+    address, seen = f"{postgres.new_store()}&application_name=service", []
+    with served(address) as client:
+
+        def look(path):
+            with httpx.Client(base_url=client.base_url, timeout=60) as own:
+                own.get(path)
+
+        threads = [threading.Thread(target=look, args=(("/ready", "/experiments/ads")[i % 2],)) for i in range(100)]
+        for thread in threads:
+            thread.start()
+        while any(thread.is_alive() for thread in threads):
+            seen.append(postgres.count_connections("service"))
+            time.sleep(0.02)
+    assert 1 <= max(seen) <= N_READERS + 1
+    wait(lambda: postgres.count_connections("service") == 0)

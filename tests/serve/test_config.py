@@ -178,3 +178,20 @@ def test_a_default_outcome_that_the_policy_cannot_take_is_refused(tmp_path):
     settings = {**PLAIN, "oracle": "ThompsonBeta", "outcome_window": 5, "default_outcome": -1.0}
     with pytest.raises(OptionError, match=r"default_outcome must be in \[0, 1\] for this policy, got -1"):
         Engine.open(load_config({"store": str(tmp_path / "x.sqlite"), "experiments": {"ads": settings}}))
+
+
+@pytest.mark.parametrize(
+    ("settings", "place"),
+    [
+        ({"revision": 2**63}, "experiments.ads.revision"),
+        ({"seed": 2**70}, "experiments.ads.seed"),
+        ({"actions": [1, -(2**63) - 1]}, "experiments.ads.actions"),
+        ({"oracle": {"name": "UCB", "beta": 2**64}}, "experiments.ads.oracle.beta"),
+    ],
+    ids=["revision", "seed", "action", "setting"],
+)
+def test_a_whole_number_that_the_store_cannot_take_is_refused_by_name(settings, place):
+    """JSON has no such number; it was a traceback."""
+    table = {"actions": ["video", "image"], "oracle": "UCB", **settings}
+    with pytest.raises(OptionError, match=f"{place} must be below 2\\^63"):
+        load_config({"experiments": {"ads": table}})

@@ -15,7 +15,7 @@ from headstart.estimates.outliers import Range
 from headstart.logs.encoding import Encoding
 from headstart.logs.log import Log
 from headstart.serve.columns import Kind, read_columns, read_range
-from headstart.serve.tables import Table, check_keys, check_table, is_list
+from headstart.serve.tables import Table, check_keys, check_table, check_wholes, is_list
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _TOP = ("store", "anchor", "after_loss", "experiments", "server", "keys")
@@ -199,6 +199,7 @@ def read_experiment(name: str, table: Table, folder: Path = Path()) -> Experimen
 
 def _read_service(tables: Table, folder: Path) -> ServiceConfig:
     check_keys("the configuration", tables, _TOP)
+    check_wholes("", tables)
     experiments = check_table("experiments", tables.get("experiments"))
     if not experiments:
         raise OptionError("experiments is missing: declare at least one, [experiments.NAME]")

@@ -94,9 +94,10 @@ def test_a_strangers_database_is_left_as_it_is(tmp_path):
     assert "is no store of headstart" in str(result.exception)
     with pytest.raises(StoreCorrupt, match="is a database of something else: it has the tables customers"):
         Engine.open(make_config(str(path)))
-    assert path.read_bytes()[100:] == before[100:]
-    tables = sqlite3.connect(path).execute("SELECT name FROM sqlite_master").fetchall()
-    assert tables == [("customers",)]
+    assert path.read_bytes() == before  # its journal's mode too
+    with pytest.raises(StoreCorrupt):
+        back_up(str(path), tmp_path / "backup.sqlite")
+    assert [file.name for file in tmp_path.iterdir()] == ["crm.sqlite"]
 
 
 def test_verify_writes_nothing(tmp_path):

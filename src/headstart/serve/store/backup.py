@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from headstart.errors import OptionError
@@ -35,26 +35,23 @@ Told = Callable[[int], None]  # events copied so far
 
 def back_up(address: str, path: Path, told: Told = lambda n: None) -> int:
     """Copy a store, which may be in use, into a new SQLite file; how many events."""
-    part = _begin_file(path)
-    if is_postgres(address):
-        with reading(address) as query, closing(SQLiteStore(part)) as target:
-            _copy(query, target, told)
-    else:
-        _vacuum_into(address, part)
-    n = _check_copy(part)
-    part.replace(path)
-    return n
+    with _new_file(path) as part:
+        if is_postgres(address):
+            with reading(address) as query, closing(SQLiteStore(part)) as target:
+                _copy(query, target, told)
+        else:
+            _vacuum_into(address, part)
+        return _check_copy(part)
 
 
 def restore(backup: Path, address: str, told: Told = lambda n: None) -> int:
     """Make a store of a backup, in a new epoch; how many events. It never writes over a store."""
     n = _check_copy(backup)
     if not is_postgres(address):
-        part = _begin_file(Path(address))
-        _vacuum_into(str(backup), part)
-        with closing(SQLiteStore(part)) as target:
-            _begin_epoch(target)
-        part.replace(address)
+        with _new_file(Path(address)) as part:
+            _vacuum_into(str(backup), part)
+            with closing(SQLiteStore(part)) as target:
+                _begin_epoch(target)
         return n
     from headstart.serve.store.postgres import PATIENCE, PostgresStore
 
@@ -66,8 +63,19 @@ def restore(backup: Path, address: str, told: Told = lambda n: None) -> int:
     return n
 
 
+@contextmanager
+def _new_file(path: Path) -> Iterator[Path]:
+    """A file for its owner alone, which gets its name when it is whole and leaves nothing if it is not."""
+    part = _begin_file(path)
+    try:
+        yield part
+        part.replace(path)
+    finally:
+        for left in (part, *_beside(part)):
+            left.unlink(missing_ok=True)
+
+
 def _begin_file(path: Path) -> Path:
-    """A file for its owner alone, beside the one that it becomes when it is whole."""
     for there in (path, *_beside(path)):
         if there.exists():  # SQLite would read another file's write-ahead log into this one
             raise OptionError(f"{there} is there already: nothing is written over")

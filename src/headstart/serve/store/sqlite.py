@@ -84,6 +84,7 @@ class SQLiteStore:
                 self._is_new = False
             written, writer = self._find_file(), self._connect(self.path)
             try:
+                _check_ours(writer, self.path)  # before anything: the journal's mode is written into the file
                 # FULL, and the folder too: a new file's first journal, deleted when the write-ahead log begins, must
                 # not come back after a power cut and undo everything.
                 writer.execute("PRAGMA synchronous = EXTRA")
@@ -103,7 +104,6 @@ class SQLiteStore:
 
     def _migrate(self, connection: sqlite3.Connection) -> None:
         connection.execute("BEGIN IMMEDIATE")
-        _check_ours(connection, self.path)
         connection.execute(schema.VERSIONS)
         found = connection.execute("SELECT max(version) FROM schema_version").fetchone()[0] or 0
         version = schema.check_version(found, self.path)

@@ -148,3 +148,29 @@ def test_a_backup_is_not_restored_beside_the_write_ahead_log_of_another_file(tmp
     for file in crashed:
         file.unlink()
     assert restore(copy, str(path)) == 7
+
+
+def test_a_store_that_was_not_restored_to_its_end_is_refused(tmp_path, postgres, monkeypatch):
+    """Each page of a restore is sound in itself; a process that ends between two of them leaves half a history."""
+    path, copy, address = tmp_path / "events.sqlite", tmp_path / "backup.sqlite", postgres.new_store()
+    with Engine.open(make_config(str(path))) as engine:
+        fill(engine, 5)
+    back_up(str(path), copy)
+    monkeypatch.setattr("headstart.serve.store.backup.PAGE", 4)
+
+    def end(n):
+        if n >= 8:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        restore(copy, address, end)
+    with pytest.raises(StoreCorrupt, match="was not restored to its end"):
+        Engine.open(make_config(address))
+    result = CliRunner().invoke(app, ["store", "verify", address])
+    assert result.exit_code == 1
+    with pytest.raises(StoreCorrupt, match="drop the schema"):
+        restore(copy, address)
+    another = postgres.new_store()
+    assert restore(copy, another) == 11
+    with Engine.open(make_config(another)) as engine:
+        assert engine.state("ads")["outcomes"] == 5

@@ -16,7 +16,7 @@ from headstart.errors import OptionError
 from headstart.serve.errors import StoreUnavailable
 from headstart.serve.store.addresses import is_postgres
 from headstart.serve.store.chain import GENESIS
-from headstart.serve.store.epochs import begin_epoch
+from headstart.serve.store.epochs import UNFINISHED, begin_epoch
 from headstart.serve.store.questions import READ_NAMES, SAVE_FIT
 from headstart.serve.store.read_only import reading
 from headstart.serve.store.reader import PAGE, Reader
@@ -115,9 +115,14 @@ def _check_copy(path: Path) -> int:
 
 
 def _copy(query: Query, target: Store, told: Told) -> None:
-    """Every event and every recorded fit of one store into an empty one, with its identity."""
-    n, reader = 0, Reader(query)
-    for (name,) in query(READ_NAMES):
+    """Every event and every recorded fit of one store into an empty one, with its identity.
+
+    Until it is done the copy says that it is not: what it holds is sound and would pass for a store.
+    """
+    n, reader, names = 0, Reader(query), [name for (name,) in query(READ_NAMES)]
+    identity, epoch = query(_READ_IDENTITY)[0]
+    _identify(target, names, identity, UNFINISHED)
+    for name in names:
         through, after = reader.head(name).sequence, 0
         while rows := query(_READ, (name, after, through, PAGE)):
             with target.writing(name) as turn:
@@ -126,7 +131,13 @@ def _copy(query: Query, target: Store, told: Told) -> None:
             told(n)
         with target.writing(name) as turn:
             _copy_fits(query, turn)
-            turn.execute(_SET_IDENTITY, query(_READ_IDENTITY)[0])
+    _identify(target, names, identity, epoch)
+
+
+def _identify(target: Store, names: list[str], identity: str, epoch: int) -> None:
+    for name in names[:1]:
+        with target.writing(name) as turn:
+            turn.execute(_SET_IDENTITY, (identity, epoch))
 
 
 def _copy_fits(query: Query, turn: Transaction) -> None:

@@ -21,6 +21,7 @@ from headstart.serve.errors import StoreCorrupt
 from headstart.serve.store import schema
 from headstart.serve.store.chain import link_events
 from headstart.serve.store.connections import Connections, Line, in_dialect
+from headstart.serve.store.epochs import check_finished
 from headstart.serve.store.events import Event, Row, read_body
 from headstart.serve.store.leases import Leases
 from headstart.serve.store.migration import INSERT_EVENTS, as_json, find_version, migrate
@@ -55,6 +56,7 @@ class PostgresStore:
         try:
             if find_version(self.query) < schema.CURRENT:
                 self._migrate()
+            check_finished(self.query)
         except BaseException:
             self.close()
             raise
@@ -131,6 +133,7 @@ def reading_postgres(address: str) -> Iterator[Query]:
             raise StoreCorrupt("there is no store of headstart in this schema")
         if version < schema.CURRENT:
             raise StoreCorrupt(f"the store has schema version {version}: open it once with this headstart's service")
+        check_finished(connections.query)
         yield connections.query
     finally:
         connections.close()

@@ -107,7 +107,7 @@ def test_a_longer_history_that_was_swapped_in_is_refused_until_it_is_accepted(pa
     with pytest.raises(HistoryLost, match=r"event 4 of 'ads' does not follow .*swapped for another history"):
         ledger.run_group([as_outcome(ledger.fold, "lost", 1.0)])
     ledger.look_after()
-    assert "swapped" in (ledger.error or "")
+    assert "swapped" in (ledger.status.error or "")
     assert len(list(other.reader.events("ads"))) == 5
     for each in (ledger, other):
         each.store.close()

@@ -38,11 +38,11 @@ class Machines:
             check_equal("what looking appends", row.kind, "window_closed")
             model.take(row)
         ledger = replica.ledgers[name]
-        world.tell(f"    {[row.kind for row in rows]} {ledger.broken or ledger.error or ''}")
+        world.tell(f"    {[row.kind for row in rows]} {ledger.broken or ledger.status.error or ''}")
         if replica.faults.n_fired > fired or is_lost:
             return
-        if ledger.broken is not None or (was_whole and ledger.error is not None):
-            raise PromiseBroken(f"nothing fails any more, and it stays so: {ledger.broken or ledger.error}")
+        if ledger.broken is not None or (was_whole and ledger.status.error is not None):
+            raise PromiseBroken(f"nothing fails any more, and it stays so: {ledger.broken or ledger.status.error}")
         if was_whole and due and not rows:
             raise PromiseBroken(f"{len(due)} windows are over and were not closed")
         check_equal("the position after a look", ledger.fold.position, model.head)

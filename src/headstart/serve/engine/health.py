@@ -41,13 +41,13 @@ class Health(TypedDict):
 
 def describe_health(ledger: Ledger, writer: Writer) -> ExperimentHealth:
     """One experiment, at this moment."""
-    committed, position = ledger.committed, ledger.fold.position
+    committed, position = ledger.status.committed, ledger.fold.position
     return {
-        "error": ledger.error,
+        "error": ledger.status.error,
         "broken": ledger.broken,
         "is_opening": ledger.is_opening,
-        "is_hanging": ledger.hangs(_HANG),
-        "has_lost_history": ledger.has_lost,
+        "is_hanging": ledger.status.hangs(_HANG),
+        "has_lost_history": ledger.status.has_lost,
         "waiting": writer.n_waiting,
         "position": position,
         "lag": max(0, ledger.newest - position),

@@ -14,7 +14,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 from headstart.errors import HeadstartError
 from headstart.serve.config import ExperimentConfig
@@ -26,19 +26,20 @@ from headstart.serve.engine.bounds import describe_bounds
 from headstart.serve.engine.decision import Decider
 from headstart.serve.engine.declaration import Plan, declare
 from headstart.serve.engine.fold import Fold
+from headstart.serve.engine.lineage import as_swapped, is_same_epoch
 from headstart.serve.engine.opening import load_fold
 from headstart.serve.engine.sources import Sources
 from headstart.serve.engine.state import Sight, describe
+from headstart.serve.engine.store_status import StoreStatus
 from headstart.serve.engine.turns import Turn, list_ids
 from headstart.serve.errors import HistoryLost, StillOpening, StoreCorrupt, StoreUnavailable, TooSlow
 from headstart.serve.store import events as kinds
 from headstart.serve.store.events import Event, Receipt
 from headstart.serve.store.questions import CLEAR_PROBE, DROP_SNAPSHOTS, FILL_PROBE, READ_DUE, SAVE_SNAPSHOT
 from headstart.serve.store.reader import FOLD, REPORT, Reader, page_after
-from headstart.serve.store.store import Head, Store
+from headstart.serve.store.store import Head, Store, Transaction
 
 SNAPSHOT_EVERY = 20_000  # events
-_PROBE_SECONDS = 1.0  # between two tries of a store that failed
 _PROBE_BYTES = 1 << 18  # a full disk still takes a few: it is writable again when there is room for many
 _MEND_SECONDS = 10.0
 _LOOK_SECONDS = 0.2  # between two looks at other processes and at windows
@@ -73,10 +74,7 @@ class Ledger:
         self.tried = threading.Event()  # whether what was declared has been taken up, or cannot be for now
         self.failure: Exception | None = None  # why it cannot
         self.is_closing = False
-        self.error: str | None = None  # why the last turn failed; None after one that did not
-        self.has_lost = False  # whether it failed because acknowledged events are not there
-        self.busy_since: float | None = None  # when the present turn began
-        self.committed: float | None = None  # when the last event was
+        self.status = StoreStatus(config.name, ticks)
         self.seen: Sight | None = None  # the state when somebody last saw it
         self.offered: tuple[int, bytes] | None = None  # a report's snapshot, and where it stands, to be kept
         self.fold = Fold(config.name, self.reader, sources.find)
@@ -91,7 +89,7 @@ class Ledger:
         self._plan: Plan | None = None  # of what was handed over since
         self._has_company = False  # whether another process had written before the last turn
         self._saved = 0  # the sequence number of the last snapshot
-        self._looked = self._mended = self._probed = -1e9
+        self._looked = self._mended = -1e9
 
     def open(self) -> None:
         """Record what the configuration changed, and fold everything that the store holds."""
@@ -168,56 +166,51 @@ class Ledger:
         finally:
             self.lock.release()
 
-    def hangs(self, seconds: float) -> bool:
-        """Whether the present turn has taken longer than this."""
-        began = self.busy_since
-        return began is not None and self.ticks() - began > seconds
-
     def run_group(self, asks: list[Ask], take_more: Callable[[], list[Ask]] = list) -> list[Answer]:
         """One turn of writing; the answers when it is durable and folded.
 
         What was asked while it waited for its turn is taken in: `take_more` gives it.
         """
+        self._settle()  # within a turn, other processes would wait for a policy that is built anew
         self.check_whole()
-        started = self.busy_since = self.ticks()
-        try:
-            self._prepare()
-            ahead = page_after(self.name, self.fold.position) if self._has_company else None
-            with self.store.writing(self.name, list_ids(asks), ahead) as transaction:
-                self._meet(transaction.head)
-                self._has_company = transaction.head.sequence > self.fold.position  # another process has written
-                if self._has_company:
-                    self._catch_up(Reader(transaction.query))
-                    self.check_whole()
-                more = take_more()
-                transaction.find(list_ids(more))
-                with self.lock:  # not while a store that hangs is waited for: people look meanwhile
-                    turn = Turn(transaction, self.decider, self.now())
-                    answers = turn.run([*asks, *more])
-        except HeadstartError as error:
-            self._fail(error)
-            if isinstance(error, HistoryLost):
-                self._accept(error)
-            raise
-        finally:
-            self.busy_since = None
-        self._succeed()
+        with self.status.busy() as started:
+            try:
+                transaction, turn, answers = self._take_turn(asks, take_more)
+            except HeadstartError as error:
+                self.status.fail(error)
+                if isinstance(error, HistoryLost):
+                    self._accept(error)
+                raise
+        self.status.succeed()
         with self.lock:
             for event in turn.events:
                 self._apply(event)
-            self._build()
             self._head = transaction.head
             self.duplicates += sum(isinstance(each, Receipt) and each.status == "duplicate" for each in answers)
+        self._settle()
         if turn.events:
-            self.committed = self.ticks()
+            self.status.committed = self.ticks()
         if self.on_commit is not None:
             self.on_commit(self.ticks() - started, len(turn.events))
         return answers
 
-    def _prepare(self) -> None:
-        """Build a policy that is to be built anew now: within a turn, other processes would wait for it."""
-        with self.lock, suppress(Exception):  # whoever asks for a decision is told
-            _ = self.fold.policy
+    def _take_turn(
+        self, asks: list[Ask], take_more: Callable[[], list[Ask]]
+    ) -> tuple[Transaction, Turn, list[Answer]]:
+        """From the lock to the commit."""
+        ahead = page_after(self.name, self.fold.position) if self._has_company else None
+        with self.store.writing(self.name, list_ids(asks), ahead) as transaction:
+            self._meet(transaction.head)
+            self._has_company = transaction.head.sequence > self.fold.position  # another process has written
+            if self._has_company:
+                self._catch_up(Reader(transaction.query))
+                self.check_whole()
+            more = take_more()
+            transaction.find(list_ids(more))
+            with self.lock:  # not while a store that hangs is waited for: people look meanwhile
+                turn = Turn(transaction, self.decider, self.now())
+                answers = turn.run([*asks, *more])
+        return transaction, turn, answers
 
     def check_whole(self) -> None:
         """A fold that failed half-way is not the state of any event: nothing may be decided by it."""
@@ -229,37 +222,11 @@ class Ledger:
 
     def _meet(self, found: Head) -> None:
         """Compare the store's head with what this process has folded."""
-        known = self._head
-        assert known is not None
+        assert self._head is not None
         self.newest = max(self.newest, found.sequence)
-        if found.store != known.store:
-            raise HistoryLost(f"{self.name!r}: this is another store than the one that was opened")
-        if found.epoch != known.epoch:
+        if not is_same_epoch(self.name, self._head, found):
             logger.warning("experiment %r: a new epoch of the store has begun, its events are folded anew", self.name)
             self._load()
-        elif found.sequence < known.sequence:
-            raise HistoryLost(
-                f"{self.name!r}: the store has gone back from event {known.sequence} to event {found.sequence}: "
-                f"{known.sequence - found.sequence} that were acknowledged are lost. Bring them back, or go on "
-                "without them by `headstart store accept`"
-            )
-        elif found.sequence == known.sequence and found.hash != known.hash:
-            raise HistoryLost(
-                f"{self.name!r}: event {found.sequence} of the store is not the one that was folded: its history was "
-                "swapped. Bring the right one back, or go on with this one by `headstart store accept`"
-            )
-
-    def _fail(self, error: HeadstartError) -> None:
-        if self.error is None:
-            self._probed = self.ticks()
-            logger.error("experiment %r: the store fails: %s", self.name, error)
-        self.error, self.has_lost = str(error), isinstance(error, HistoryLost)
-
-    def _succeed(self) -> None:
-        if self.error is not None:
-            logger.warning("experiment %r: the store works again; it had failed: %s", self.name, self.error)
-        self.error, self.has_lost = None, False
-        self._probed = self.ticks()
 
     def _apply(self, event: Event) -> None:
         if event.sequence > self.fold.position and self.broken is None:
@@ -269,16 +236,6 @@ class Ledger:
                 self.fold.apply(event)
             except Exception as error:  # the event is durable: what fails is this experiment, not the store
                 self.stay_broken(f"event {event.sequence}: {error}")
-
-    def _build(self) -> None:
-        """The policy, if it is to be built anew: outcomes are checked against its range, also before it decides."""
-        if self.broken is None:
-            try:
-                _ = self.fold.policy
-            except StoreUnavailable as error:  # it is tried again by whoever needs it
-                logger.warning("experiment %r: the policy could not be built yet: %s", self.name, error)
-            except Exception as error:
-                self.stay_broken(f"its policy: {error}")
 
     def stay_broken(self, cause: str) -> None:
         """There is no fold at present: what is asked is refused with this cause, and it is tried again."""
@@ -293,11 +250,8 @@ class Ledger:
                     self._apply(event)
                 self._head = self._head._replace(sequence=event.sequence, time=event.time, hash=event.hash)
         except StoreCorrupt as error:  # it has more events than were folded, and they follow others
-            raise HistoryLost(
-                f"{error}, or swapped for another history. Bring the right one back, or go on with this one by "
-                "`headstart store accept`"
-            ) from error
-        self._build()
+            raise as_swapped(error) from error
+        self._settle()
 
     def look_after(self) -> None:
         """Follow other processes, close windows, keep snapshots: now and then, beside the groups."""
@@ -308,38 +262,39 @@ class Ledger:
         if self.broken is not None:
             self._mend()
             return
-        self.busy_since = self._looked
-        try:
-            if self.error is not None:
-                self._probe()
-            if not self.tried.is_set():
-                self._take_up()
-            self._follow()
-            self._ask_for_role()
-            if self.is_folder:
-                if self.fold.learns_at_close and self._is_due():
-                    self.run_group([CloseAsk(self.name)])
-                self.save_snapshot(SNAPSHOT_EVERY)
-                self.save_offered()
-        except HistoryLost as loss:
-            self._fail(loss)
-            if self._goes_on:
-                self._accept(loss)
-        except HeadstartError as error:
-            self._fail(error)
-        finally:
-            self.busy_since = None
+        with self.status.busy():
+            try:
+                self._look()
+            except HistoryLost as loss:
+                self.status.fail(loss)
+                if self._goes_on:
+                    self._accept(loss)
+            except HeadstartError as error:
+                self.status.fail(error)
+
+    def _look(self) -> None:
+        if self.status.begin_probe():
+            self._probe()
+        if not self.tried.is_set():
+            self._take_up()
+        self._follow()
+        self._ask_for_role()
+        if self.is_folder:
+            if self.fold.learns_at_close and self._is_due():
+                self.run_group([CloseAsk(self.name)])
+            self.save_snapshot(SNAPSHOT_EVERY)
+            self.save_offered()
 
     def _settle(self) -> None:
-        """What was rolled back, withdrawn or set aside is folded anew here, and not by the next who asks."""
+        """What is to be built or counted anew is, before anybody asks: outcomes are checked by the policy's range."""
         if self.broken is None and not self.fold.is_settled:
             try:
                 with self.lock:
                     self.fold.settle()
             except StoreUnavailable as error:  # it is tried again at the next look
-                self._fail(error)
-            except HeadstartError as error:
-                self.stay_broken(str(error))
+                self.status.fail(error)
+            except Exception as error:
+                self.stay_broken(f"its policy: {error}")
 
     def _follow(self) -> None:
         self._meet(self.reader.head(self.name))
@@ -354,13 +309,11 @@ class Ledger:
 
     def _probe(self) -> None:
         """Write what means nothing and take it back: only a write that succeeded says that the next one may."""
-        if self.ticks() - self._probed >= _PROBE_SECONDS:
-            self._probed = self.ticks()
-            for statement, parameters in ((FILL_PROBE, ("." * _PROBE_BYTES,)), (CLEAR_PROBE, ())):
-                with self.store.writing(self.name) as transaction:
-                    self._meet(transaction.head)
-                    transaction.execute(statement, parameters)
-            self._succeed()
+        for statement, parameters in ((FILL_PROBE, ("." * _PROBE_BYTES,)), (CLEAR_PROBE, ())):
+            with self.store.writing(self.name) as transaction:
+                self._meet(transaction.head)
+                transaction.execute(statement, parameters)
+        self.status.succeed()
 
     def _mend(self) -> None:
         """Open it, or fold a broken one anew: a read may have failed, or a log may be back."""

@@ -19,6 +19,7 @@ class ExperimentHealth(TypedDict):
     is_opening: bool  # it is folded for the first time
     is_hanging: bool  # the store has not answered for a while
     has_lost_history: bool  # events that were acknowledged are not in the store
+    clock_behind: float  # seconds that the clock is behind the newest event; 0 within what clocks may differ by
     waiting: int  # requests before the writer
     position: int  # events folded
     lag: int  # events that this process has not folded
@@ -48,6 +49,7 @@ def describe_health(ledger: Ledger, writer: Writer) -> ExperimentHealth:
         "is_opening": ledger.is_opening,
         "is_hanging": ledger.status.hangs(_HANG),
         "has_lost_history": ledger.status.has_lost,
+        "clock_behind": ledger.clock_watch.behind,
         "waiting": writer.n_waiting,
         "position": position,
         "lag": max(0, ledger.newest - position),

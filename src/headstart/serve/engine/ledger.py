@@ -23,6 +23,7 @@ from headstart.serve.engine.anchor import Anchor
 from headstart.serve.engine.answers import Answer
 from headstart.serve.engine.asks import Ask, CloseAsk
 from headstart.serve.engine.bounds import describe_bounds
+from headstart.serve.engine.clocks import ClockWatch
 from headstart.serve.engine.decision import Decider
 from headstart.serve.engine.declaration import Plan, declare
 from headstart.serve.engine.fold import Fold
@@ -68,7 +69,7 @@ class Ledger:
         self.name, self.store = config.name, store
         self.on_commit: Callable[[float, int], None] | None = None  # told seconds and events of each commit
         self.lock = threading.RLock()  # the fold changes under it, people look under it
-        self.reader = Reader(store.query)
+        self.reader, self.clock_watch = Reader(store.query), ClockWatch(config.name)
         self.duplicates = 0
         self.broken: str | None = "it is being opened"  # why there is no fold at present
         self.tried = threading.Event()  # whether what was declared has been taken up, or cannot be for now
@@ -300,6 +301,8 @@ class Ledger:
         self._meet(self.reader.head(self.name))
         if self.newest > self.fold.position:  # what is committed has no gaps, so following needs no turn of writing
             self._catch_up(self.reader)
+        if self._head is not None:
+            self.clock_watch.look(self._head.time, self.now())
         self.note_head()
 
     def note_head(self, *, now: bool = False) -> None:

@@ -22,6 +22,10 @@ def find_failures(health: ExperimentHealth, behind: str | None) -> list[str]:
         failures.append(f"The store fails, and nothing is decided or recorded: {health['error']}")
     if health["is_hanging"]:
         failures.append("The store does not answer.")
+    if health["clock_behind"]:
+        failures.append(
+            f"The clock is {health['clock_behind']:,.0f} s behind the newest event: windows stay open as long."
+        )
     if health["is_opening"]:
         failures.append(f"The experiment cannot decide yet: {health['broken']}")
     elif health["broken"] is not None:

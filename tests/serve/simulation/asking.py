@@ -24,7 +24,7 @@ def ask(world: World, replica: Replica, name: str, asks: Sequence[Ask]) -> list[
     model, fired, now = world.models[name], replica.faults.n_fired, replica.now()
     learnable = world.outcome_range(model)
     try:
-        found = replica.run(name, asks)
+        found = replica.run(name, asks, world.rng.randint(1, len(asks)))
     except StoreUnavailable as error:
         world.tell(f"    {type(error).__name__}: {error}")
         world.excuse(replica, name, fired, error)

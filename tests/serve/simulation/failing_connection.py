@@ -18,7 +18,7 @@ class Fault:
     after: int
     length: int
     is_carried_out: bool  # the statement was, and its answer was lost
-    writes_only: bool  # as on a full disk
+    kind: str  # of statements: "write" alone, as on a full disk, "read" alone, or "any"
     error: str
 
 
@@ -35,7 +35,7 @@ class Faults:
             after=rng.choice([0, 0, 1, 2, 3, rng.randint(0, 12)]),
             length=rng.choice([1, 1, 1, 2, 6]),
             is_carried_out=rng.random() < 0.4,
-            writes_only=rng.random() < 0.5,
+            kind=rng.choice(["any", "write", "read"]),
             error=rng.choice(_ERRORS),
         )
         return self._armed
@@ -47,7 +47,8 @@ class Faults:
     def meets(self, statement: str) -> Fault | None:
         """The fault that this statement runs into, if any."""
         fault = self._armed
-        if fault is None or (fault.writes_only and not statement.lstrip().startswith(_WRITES)):
+        kind = "write" if statement.lstrip().startswith(_WRITES) else "read"
+        if fault is None or fault.kind not in ("any", kind):
             return None
         if fault.after > 0:
             fault.after -= 1

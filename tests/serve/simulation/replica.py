@@ -100,9 +100,9 @@ class Replica:
         """A checked ask."""
         return as_outcome(self.fold(experiment), event_id, outcome)
 
-    def run(self, experiment: str, asks: Sequence[Ask]) -> list[Answer]:
-        """One group."""
-        return self.ledgers[experiment].run_group(list(asks))
+    def run(self, experiment: str, asks: Sequence[Ask], n_first: int) -> list[Answer]:
+        """One group; all but the first of it were asked while it waited for its turn."""
+        return self.ledgers[experiment].run_group(list(asks[:n_first]), lambda: list(asks[n_first:]))
 
     def look_after(self, experiment: str) -> None:
         """What the writer's thread does beside the groups."""

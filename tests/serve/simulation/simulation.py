@@ -31,6 +31,7 @@ class Simulation:
         self._machines = Machines(self._world)
         self._steps, self._weights = zip(*self._choose_steps(), strict=True)
         self._n_steps = self._world.rng.choice([20, 40, 60, 90])
+        self._failing: Replica | None = None  # the replica that is about to fail
         self._secrets = random.Random(seed + 1)  # what the service draws for itself
 
     def _choose_steps(self) -> list[tuple[Step, int]]:
@@ -66,6 +67,9 @@ class Simulation:
         world = self._world
         step = world.rng.choices(self._steps, self._weights)[0]
         replica, name = world.rng.choice(world.replicas), world.rng.choice(list(world.models))
+        if self._failing in world.replicas and world.rng.random() < 0.7:
+            replica = self._failing  # whose fault waits to be met
+        self._failing = replica if step == self._machines.fail else None
         world.tell(f"{n}. replica {replica.number}, {name}: {step.__name__}")
         step(replica, name)
         world.check_excuses()

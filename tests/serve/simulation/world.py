@@ -66,8 +66,9 @@ class World:
         return self._ranges[key]
 
     def is_present(self, replica: Replica, name: str) -> bool:
-        """Whether a replica has folded everything that there is."""
-        return replica.is_whole(name) and replica.fold(name).position == self.models[name].head
+        """Whether a replica has folded everything that there is, in the newest epoch."""
+        is_current = replica.is_whole(name) and replica.epoch(name) == self.raw.epoch()
+        return is_current and replica.fold(name).position == self.models[name].head
 
     def excuse(self, replica: Replica, name: str, fired: int, error: Exception) -> None:
         """An error needs a cause: a fault of the store since `fired`, or an earlier one that is not mended yet."""

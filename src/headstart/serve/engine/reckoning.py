@@ -73,7 +73,8 @@ class Reckoning:
 
     def _rewrite(self, sequence: int) -> None:
         self.rewritten = sequence
-        self.is_counted = not (self.tally.learnt or self.tally.aside)  # counted when somebody asks
+        # Counted when somebody asks. What is still to be counted again stays so: it may have been cleared already.
+        self.is_counted = self.is_counted and not (self.tally.learnt or self.tally.aside)
 
     def as_dict(self) -> Saved:
         """For snapshots; the bounds follow from the configuration and the log."""

@@ -52,6 +52,8 @@ def test_the_replica_with_the_old_configuration_tells_the_new_one(postgres, chan
         before = _play(old, USER, 40)
         with served(address, {"ads": new_table}) as new:
             after = _play(new, _user(new_table), 40)
+            # A replica's fold and its report follow the store each by itself.
+            wait(lambda: old.get("/v1/ads/state").json()["position"] == 162)
             wait(lambda: old.get("/v1/ads/report").json()["as_of"]["position"] == 162)
             for path in PAGES:
                 assert old.get(path).status_code == new.get(path).status_code == 200, path

@@ -7,15 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from headstart.errors import ContextError
+from headstart.errors import ContextError, OutcomeError
 from headstart.serve import StoreUnavailable
 from headstart.serve.config import ExperimentConfig
 from headstart.serve.engine.asks import CloseAsk, SteerAsk, as_decide, as_outcome
 from headstart.serve.engine.ledger import Ledger
 from headstart.serve.engine.sources import Sources
 from headstart.serve.errors import HistoryLost
+from headstart.serve.store import events as kinds
 from headstart.serve.store.events import LOG_WITHDRAWN
-from headstart.serve.store.questions import READ_CLOSED
+from headstart.serve.store.questions import READ_CLOSED, READ_LEARNT
 from headstart.serve.store.sqlite import SQLiteStore, connect_sqlite
 from tests.serve.experiments import CONTEXTS, Clock, make_config, make_log
 
@@ -111,3 +112,29 @@ def test_a_longer_history_that_was_swapped_in_is_refused_until_it_is_accepted(pa
     assert len(list(other.reader.events("ads"))) == 5
     for each in (ledger, other):
         each.store.close()
+
+
+def test_nothing_is_taken_while_the_policy_cannot_be_folded_anew(path: str):
+    """An outcome of 7 was recorded for a policy of rates: what it can learn is not known while it is not built."""
+    clock, config = Clock(), _config(path, oracle="ThompsonBeta")
+    opened: list[_Failing] = []
+
+    def connect(place: str) -> sqlite3.Connection:
+        opened.append(sqlite3.connect(place, isolation_level=None, check_same_thread=False, factory=_Failing))
+        return opened[-1]
+
+    def fail_to_read() -> None:
+        for connection in opened:
+            connection.at = READ_LEARNT
+
+    ledger = _opened(path, config, clock, connect)
+    for event_id in ("u1", "u2"):
+        _decide(ledger, event_id)
+    ledger.run_group([as_outcome(ledger.fold, "u1", 1.0)])
+    fail_to_read()
+    ledger.run_group([SteerAsk("ads", kinds.ROLLED_BACK, {"to": ledger.fold.version, "reason": ""})])
+    fail_to_read()
+    with pytest.raises(StoreUnavailable, match="cannot be folded anew now"):
+        ledger.run_group([as_outcome(ledger.fold, "u2", 7.0)])
+    (answer,) = ledger.run_group([as_outcome(ledger.fold, "u2", 7.0)])
+    assert isinstance(answer, OutcomeError)

@@ -172,8 +172,7 @@ class Ledger:
 
         What was asked while it waited for its turn is taken in: `take_more` gives it.
         """
-        self._settle()  # within a turn, other processes would wait for a policy that is built anew
-        self.check_whole()
+        self._check_settled()  # within a turn, other processes would wait for a policy that is built anew
         with self.status.busy() as started:
             try:
                 transaction, turn, answers = self._take_turn(asks, take_more)
@@ -205,7 +204,7 @@ class Ledger:
             self._has_company = transaction.head.sequence > self.fold.position  # another process has written
             if self._has_company:
                 self._catch_up(Reader(transaction.query))
-                self.check_whole()
+                self._check_settled()
             more = take_more()
             transaction.find(list_ids(more))
             with self.lock:  # not while a store that hangs is waited for: people look meanwhile
@@ -220,6 +219,13 @@ class Ledger:
             if self.is_opening:
                 raise StillOpening(f"experiment {self.name!r} cannot decide yet: {broken}")
             raise StoreUnavailable(f"experiment {self.name!r} cannot be folded: {broken}")
+
+    def _check_settled(self) -> None:
+        """Nothing is decided or taken while what the policy has learnt cannot be read: its range is not known."""
+        self._settle()
+        self.check_whole()
+        if not self.fold.is_settled:
+            raise StoreUnavailable(f"experiment {self.name!r} cannot be folded anew now: {self.status.error}")
 
     def _meet(self, found: Head) -> None:
         """Compare the store's head with what this process has folded."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from headstart.errors import HeadstartError
@@ -56,7 +57,9 @@ class Callers:
         bad_user = {**user, "context": traffic.draw_hostile_user(rng, fold.config)}
         bad_offer = {**user, "available": traffic.draw_hostile_available(rng)}
         bad_id = {**user, "event_id": traffic.draw_hostile_id(rng)}
-        outcome = traffic.draw_hostile_outcome(rng, *fold.outcome_range)
+        # Another replica may have declared another policy since: then only what no policy takes is hostile.
+        low, high = fold.outcome_range if fold.position == head else (-math.inf, math.inf)
+        outcome = traffic.draw_hostile_outcome(rng, low, high)
         makers = (
             lambda: replica.as_decide(name, bad_user),
             lambda: replica.as_decide(name, bad_offer),

@@ -143,9 +143,9 @@ def test_no_request_is_open_longer_than_its_deadline(tmp_path, caplog):
             answers = [
                 client.post("/v1/ads/decide", json={"context": USER, "event_id": "late"}),
                 client.post("/v1/ads/freeze", json={}),
-                client.get("/v1/ads/state"),
             ]
-            assert client.get("/ready").elapsed.total_seconds() < 2.0
+            for path in ("/ready", "/v1/ads/state"):  # told from memory, or refused: in time
+                assert client.get(path).elapsed.total_seconds() < 2.0
         for answer in answers:
             assert answer.elapsed.total_seconds() < 2.0
             assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")

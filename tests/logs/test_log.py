@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import pickle
 from typing import Any
 
@@ -309,3 +310,32 @@ def test_labels_go_in_and_come_out(labels: list[Any]):
     log = hs.Log(labels, np.zeros(len(labels)))
     assert [log.action_names[a] for a in log.actions] == labels
     assert len(set(log.action_names)) == log.n_actions == len(set(labels))
+
+
+def test_units_are_numbered_and_kept_with_their_rows():
+    log = hs.Log([0, 1, 0], [1.0, 2.0, 3.0], units=["ann", "bob", "ann"], n_actions=2)
+    assert log.units[0] == log.units[2] != log.units[1]
+    assert log.take([2, 1]).units.tolist() == [log.units[2], log.units[1]]
+    assert log.with_units(None).units is None
+
+
+def test_times_are_numbers_or_become_seconds():
+    day = np.array(["2026-01-01", "2026-01-02"], dtype="datetime64[D]")
+    assert np.diff(hs.Log([0, 1], [1.0, 2.0], times=day, n_actions=2).times).tolist() == [86400.0]
+    stamps = [datetime.datetime(2026, 1, 1), datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)]
+    assert np.diff(hs.Log([0, 1], [1.0, 2.0], times=stamps, n_actions=2).times).tolist() == [0.0]
+    assert hs.Log([0, 1], [1.0, 2.0], times=[5, 7], n_actions=2).take([1]).times.tolist() == [7.0]
+
+
+@pytest.mark.parametrize(
+    ("roles", "message"),
+    [
+        ({"units": ["a"]}, "units must be one label per row"),
+        ({"units": ["a", None]}, "unit in row 1 is missing"),
+        ({"times": [1.0, float("nan")]}, "time in row 1 must be a finite number"),
+        ({"times": [1.0]}, "times and outcomes must have the same length"),
+    ],
+)
+def test_wrong_units_and_times_are_refused(roles, message):
+    with pytest.raises(LogError, match=message):
+        hs.Log([0, 1], [1.0, 2.0], n_actions=2, **roles)

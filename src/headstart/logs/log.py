@@ -14,7 +14,15 @@ from headstart.errors import ActionError, LogError
 from headstart.logs.encoding import Encoding, check_encoded, encode_columns
 from headstart.logs.reading import Reading
 from headstart.logs.sums import EVERY, ActionSums, ContextSums
-from headstart.logs.validation import check_chances, check_column_of_numbers, index_actions, listed, read_only
+from headstart.logs.validation import (
+    check_chances,
+    check_column_of_numbers,
+    check_times,
+    index_actions,
+    index_units,
+    listed,
+    read_only,
+)
 from headstart.randomness import RNG, as_generator
 
 
@@ -39,6 +47,11 @@ class Log:
         The full set of actions, so that one the log never shows still exists.
     context_names
         Names of the columns when `contexts` is a plain matrix.
+    units
+        Who each row is of (a user's id, say), anything hashable: rows of one unit are not independent, and errors,
+        effective sizes and tests are clustered by it. None: every row is a unit of its own.
+    times
+        When each row was decided: numbers, or dates and times, which become seconds.
 
     Attributes
     ----------
@@ -50,6 +63,8 @@ class Log:
         The chance of the action taken, (n,), and of every action, (n, K), where they are known, else None.
     action_names, n_actions
         The labels, in the order of their indices, and how many they are.
+    units, times
+        The unit of each row as a whole number and its time, (n,), where they are known, else None.
     encoding, context_names
         How a user's columns become numbers, and the names of the encoded columns.
     reading
@@ -65,6 +80,8 @@ class Log:
         action_names: Sequence[Hashable] | None = None,
         context_names: Sequence[str] | None = None,
         n_actions: int | None = None,
+        units: Iterable[Hashable] | None = None,
+        times: ArrayLike | None = None,
     ) -> None:
         self.outcomes = check_column_of_numbers("outcome", outcomes)
         n = self.outcomes.size
@@ -75,6 +92,8 @@ class Log:
         self._name(encoding, names)
         self.contexts: Floats = read_only(matrix)
         self.propensities, self.propensity_matrix = check_chances(propensities, self.actions, self.n_actions)
+        self.units = None if units is None else index_units(units, n)
+        self.times = None if times is None else check_times(times, n)
         self.reading: Reading | None = None
 
     def _name(self, encoding: Encoding, action_names: tuple[Hashable, ...]) -> None:
@@ -93,11 +112,13 @@ class Log:
         *,
         encoding: Encoding,
         action_names: Sequence[Hashable],
+        units: Iterable[Hashable] | None = None,
+        times: ArrayLike | None = None,
     ) -> Log:
         """The log of action indices and of columns that are encoded already, as tables keep them."""
         k = len(action_names)
         check_encoded(encoding, contexts, len(contexts))
-        log = cls(actions, outcomes, contexts, propensities, n_actions=k)
+        log = cls(actions, outcomes, contexts, propensities, n_actions=k, units=units, times=times)
         log._name(encoding, tuple(action_names))
         return log
 
@@ -130,6 +151,12 @@ class Log:
         twin.propensities, twin.propensity_matrix = check_chances(propensities, self.actions, self.n_actions)
         return twin
 
+    def with_units(self, units: Iterable[Hashable] | None) -> Log:
+        """The same log with these units; None: every row is one of its own."""
+        twin = copy(self)
+        twin.units = None if units is None else index_units(units, len(self))
+        return twin
+
     def with_reading(self, reading: Reading) -> Log:
         """The same log with a word on how it was read."""
         twin = copy(self)
@@ -149,6 +176,8 @@ class Log:
         twin.contexts = read_only(self.contexts[chosen])
         twin.propensities = _rows_of(self.propensities, chosen)
         twin.propensity_matrix = _rows_of(self.propensity_matrix, chosen)
+        twin.units = None if self.units is None else read_only(self.units[chosen])
+        twin.times = _rows_of(self.times, chosen)
         return twin
 
     def without(self, names: Collection[str]) -> Log:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from datetime import UTC, date, datetime
 from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -52,6 +53,42 @@ def check_column_of_numbers(name: str, values: ArrayLike) -> Floats:
         row = int(np.argmin(finite))
         raise LogError(f"{name} in row {row} must be a finite number, got {column[row]}")
     return read_only(column)
+
+
+def index_units(units: Iterable[Hashable], n_rows: int) -> Integers:
+    """The unit of each row as a whole number, (n,): equal labels have equal numbers."""
+    labels = _as_labels(units)
+    if labels.shape != (n_rows,):
+        raise LogError(f"units must be one label per row, got shape {labels.shape} for {n_rows} rows")
+    if labels.dtype.kind in "iuUS":
+        return read_only(np.unique(labels, return_inverse=True)[1].astype(np.int64))
+    place: dict[Hashable, int] = {}
+    for row, label in enumerate(labels.tolist()):
+        if is_missing(label):
+            raise LogError(f"unit in row {row} is missing, got {label!r}")
+    return read_only(np.array([place.setdefault(label, len(place)) for label in labels.tolist()], dtype=np.int64))
+
+
+def check_times(times: ArrayLike, n_rows: int) -> Floats:
+    """One time per row as a number, (n,): numbers stay what they are, dates and times become seconds since 1970."""
+    column = np.asarray(times)
+    if column.dtype.kind == "O":
+        column = np.array([_as_seconds(each) for each in column.tolist()], dtype=object)
+    elif column.dtype.kind == "M":
+        column = np.where(np.isnat(column), np.nan, column.astype("datetime64[us]").astype(np.float64) / 1e6)
+    checked = check_column_of_numbers("time", column)
+    if checked.size != n_rows:
+        raise LogError(f"times and outcomes must have the same length, got {checked.size} and {n_rows}")
+    return checked
+
+
+def _as_seconds(time: object) -> object:
+    """Seconds since 1970 of a date or a time, which is of UTC unless it says otherwise; anything else as it is."""
+    if isinstance(time, date) and not isinstance(time, datetime):
+        time = datetime.combine(time, datetime.min.time())
+    if not isinstance(time, datetime) or is_missing(time):
+        return time
+    return (time if time.tzinfo is not None else time.replace(tzinfo=UTC)).timestamp()
 
 
 def index_actions(

@@ -45,7 +45,7 @@ def robust_means(
     residuals = outcomes - inside[np.arange(actions.size), actions]
     # What cut and calibration changed is the difference of two answers to one question: a sign of their error.
     allowances: Floats = np.bincount(actions, moves * residuals, k).astype(np.float64)
-    return correct_means(actions, outcomes, shares, inside, outside, allowances)
+    return correct_means(actions, outcomes, shares, inside, outside, allowances, log.units)
 
 
 def _shares(
@@ -125,7 +125,7 @@ def robust_table_means(table: AnyLog, sample: Log) -> CorrectedMeans:
     weights = 1.0 / sample.propensities
     shares = weights / np.bincount(sample.actions, weights, k)[sample.actions]
     inside = predict_left_out(fitted, known, sample.actions, sample.outcomes)
-    found = correct_means(sample.actions, sample.outcomes, shares, inside)
+    found = correct_means(sample.actions, sample.outcomes, shares, inside, units=sample.units)
     shrink = np.sqrt(len(sample) / n)
     return CorrectedMeans(
         Summary(np.where(sums.n > 0, means, np.nan), found.summary.standard_errors * shrink, found.summary.variances),

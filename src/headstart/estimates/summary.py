@@ -44,6 +44,17 @@ class Summary:
             sizes = self.variances / self.standard_errors**2
         return np.where(np.isfinite(sizes), sizes, 0.0)
 
+    @property
+    def plays(self) -> Integers:
+        """The effective sizes as whole plays, (K,); rounding does not take one away."""
+        return np.floor(self.effective_sizes * (1.0 + 1e-9)).astype(np.int64)
+
+    def capped(self, plays: Floats) -> Summary:
+        """The same means, none of them worth more than so many plays, (K,); 0: as if the log did not show it."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            least = np.where(plays > 0.0, np.sqrt(self.variances / plays), np.inf)
+        return Summary(self.means, np.fmax(self.standard_errors, least), self.variances)
+
 
 class CorrectedMeans(NamedTuple):
     """Means per action with their errors."""
@@ -61,6 +72,7 @@ def correct_means(
     inside: Floats,
     outside: Floats | None = None,
     allowances: Floats | None = None,
+    units: Integers | None = None,
 ) -> CorrectedMeans:
     """The means and their errors.
 
@@ -72,6 +84,8 @@ def correct_means(
         m_a for the log's rows, (n, K), and for a population's, (m, K), if the mean is over that.
     allowances
         (K,): how far a mean may have been moved on purpose; added in squares.
+    units
+        (n,): rows of one unit are not independent. What they move the mean by is added up before it is squared.
     """
     n, k = inside.shape
     means, errors, wide = np.full(k, np.nan), np.full(k, np.nan), np.full(k, np.inf)
@@ -95,7 +109,12 @@ def correct_means(
             moved = (predicted - level) / n
             between = max(moved @ moved + 2.0 * (moved[rows] @ pulls), 0.0) * n / max(n - 1, 1)
         else:
+            moved = np.zeros(n)
             between = predicted.var(ddof=1) / predicted.size if predicted.size > 1 else 0.0
+        if units is not None:
+            moved[rows] += pulls
+            design = design_effect(moved, units)
+            noise, between, sizes[a] = noise * design, between * design, sizes[a] / design
         allowance = 0.0 if allowances is None else allowances[a]
         errors[a] = np.sqrt(noise + between + allowance * allowance)
         wide[a] = errors[a] * _widening(sizes[a])
@@ -106,6 +125,13 @@ def correct_means(
         unbiased = float(scatters[a] * sizes[a] / max(sizes[a] - 1.0, 0.5))
         variances[a] = _shrunk(unbiased, sizes[a], outcome_variance)
     return CorrectedMeans(Summary(means, wide, variances), errors, scatters, sizes)
+
+
+def design_effect(influence: Floats, units: Integers) -> float:
+    """How many times larger the variance of a sum is because rows of one unit go together; at least 1."""
+    within = np.bincount(units, influence)
+    apart = float(influence @ influence)
+    return max(1.0, float(within @ within) / apart) if apart > 0.0 else 1.0
 
 
 def variance_within(actions: Integers, values: Floats, n_actions: int) -> float:

@@ -156,7 +156,7 @@ class OutcomeModel(CompiledEvaluator[LinearOutcomeState]):
                 left = log.outcomes[rows] - inside[rows, a]
                 inside[rows, a] = log.outcomes[rows] - left / np.sqrt(np.maximum(1.0 - leverages, 1e-9))
         outside = None if self._users is None else users @ state.slopes.T + state.intercepts
-        estimate = correct_means(log.actions, log.outcomes, shares, inside, outside).summary
+        estimate = correct_means(log.actions, log.outcomes, shares, inside, outside, units=log.units).summary
         shown = np.where(np.isnan(estimate.means), np.nan, means)
         return Summary(shown, np.where(is_known, estimate.standard_errors, np.inf), estimate.variances)
 

@@ -151,6 +151,12 @@ class Log:
         twin.propensities, twin.propensity_matrix = check_chances(propensities, self.actions, self.n_actions)
         return twin
 
+    def without_propensities(self) -> Log:
+        """The same log as if nobody had written down the chances."""
+        twin = copy(self)
+        twin.propensities = twin.propensity_matrix = None
+        return twin
+
     def with_units(self, units: Iterable[Hashable] | None) -> Log:
         """The same log with these units; None: every row is one of its own."""
         twin = copy(self)

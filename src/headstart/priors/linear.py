@@ -99,13 +99,19 @@ class LinearPrior:
         errors = np.sqrt(self.variance * self.inverses[:, :, 0, 0])
         return Components(MODEL_LABELS[: self.chances.shape[1]], self.chances, self.centres[:, :, 0], errors)
 
-    def weakened(self, share: float) -> LinearPrior:
-        """The same prior with the rows behind the believing model counted `share` times: its spread grows by 1 /
-        share."""
-        part = check_number("share", share, 1e-9, 1.0)
+    def weakened(self, share: ArrayLike) -> LinearPrior:
+        """The same prior with the rows behind the believing model counted `share` times, one number or one per
+        action: its spread grows by 1 / share."""
+        part = np.array([check_number("share", each, 1e-9, 1.0) for each in np.atleast_1d(share)])
         inverses = self.inverses.copy()
-        inverses[:, LOGGED] /= part
+        inverses[:, LOGGED] /= part[:, None, None]
         return replace(self, inverses=inverses)
+
+    def withdrawn(self) -> LinearPrior:
+        """The same prior without the log: of no action is more believed than the scale of outcomes."""
+        chances = np.zeros_like(self.chances)
+        chances[:, FRESH] = 1.0
+        return replace(self, chances=chances)
 
     def plot(self, axes: Axes) -> None:
         """Draw the components of each action's mean for the average user on matplotlib axes."""

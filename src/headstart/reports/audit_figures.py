@@ -94,7 +94,7 @@ def _draw_means(audit: Audit) -> str | None:
 def _draw_sizes(audit: Audit) -> str | None:
     """Rows, and what is left of them."""
     known = sorted(audit.actions.actions, key=lambda action: (math.isnan(action.mean), -action.mean))
-    caps = audit.verdict.caps
+    caps = audit.verdict.caps if audit.verdict.severity == "cap" else None
     index = {action.name: a for a, action in enumerate(audit.actions.actions)}
     known = [action for action in known if action.rows][:_MOST_BARS][::-1]
     if not known:

@@ -74,7 +74,7 @@ def describe_log(audit: Audit) -> str:
 
 
 def _actions(audit: Audit) -> Iterator[Section]:
-    found, caps = audit.actions, audit.verdict.caps
+    found, caps = audit.actions, audit.verdict.caps if audit.verdict.severity == "cap" else None
     order = sorted(range(len(found.actions)), key=lambda a: -_first(found.actions[a].mean))
     interval = f"{100 * found.level:g} % interval"
     header = ["action", "rows", "raw mean", "adjusted mean", interval, "effective rows", "virtual plays"]

@@ -7,9 +7,9 @@ import pytest
 
 import headstart as hs
 from headstart.judgement.audit.audit import audit
-from headstart.judgement.audit.findings import CHECKS, find_reasons, glance
+from headstart.judgement.audit.findings import CHECKS
 from headstart.judgement.audit.reasons import Reason
-from headstart.judgement.audit.rules import QUICK_RULES, RULES
+from headstart.judgement.audit.rules import RULES
 from headstart.judgement.audit.trust import suggest_trust, weigh_reasons
 
 NAMES = ("a", "b")
@@ -71,11 +71,9 @@ def test_rules_of_one_name_speak_once_the_gravest_first():
     assert found.totals.wrong is not None
 
 
-def test_every_rule_judges_a_check_and_quick_rules_quick_ones():
+def test_every_rule_judges_a_check():
     checks = {check.name: check for check in CHECKS}
     assert all(rule.subject in checks for rule in RULES)
-    assert all(checks[rule.subject].is_quick for rule in QUICK_RULES)
-    assert set(QUICK_RULES) <= set(RULES)
     assert all(0.0 < rule.odds <= 1.0 for rule in RULES)
 
 
@@ -85,16 +83,14 @@ def test_an_audit_s_findings_lower_trust():
     honest = suggest_trust(audit(hs.Log(actions, outcomes, contexts, np.full(3000, 0.5))))
     np.testing.assert_allclose(honest.weights, 0.8)
     wrong = suggest_trust(audit(hs.Log(actions, outcomes, contexts, np.full(3000, 0.25))))
-    odds = wrong.weights / (1 - wrong.weights)
-    assert (odds <= 4 * 0.2 + 1e-9).all()
+    assert wrong.weights.tolist() == [0.0, 0.0]
     assert any("too small" in reason for reason in wrong.reasons)
     estimated = suggest_trust(audit(hs.Log(actions, outcomes, contexts)))
     assert "estimated" in estimated.reasons[0]
 
 
 def test_a_start_and_an_audit_trust_a_log_alike():
-    """Drawn by lot; by lot without contexts and with wrong chances; by age, with chances as if by lot; by age, with
-    none."""
+    """Drawn by lot; by lot without contexts and with wrong chances; by age, with none; by lot, with none."""
     actions, outcomes, contexts = drawn()
     rng = np.random.default_rng(1)
     by_age = (rng.random(3000) < 1 / (1 + np.exp(-contexts[:, 0]))).astype(int)
@@ -102,14 +98,10 @@ def test_a_start_and_an_audit_trust_a_log_alike():
     for log in (
         hs.Log(actions, outcomes, contexts, half),
         hs.Log(actions, outcomes, propensities=half / 2),
-        hs.Log(by_age, rng.standard_normal(3000), contexts, half),
+        hs.Log(by_age, rng.standard_normal(3000), contexts),
         hs.Log(actions, outcomes, contexts),
         hs.Log(actions, outcomes),
     ):
         found, policy = audit(log), hs.start(log, rng=0)
-        quick = {(rule.name, rule.subject) for rule in QUICK_RULES}
-        reasons = [reason for reason in found.verdict.reasons if reason.odds < 1.0]
-        if all((reason.rule, reason.subject) in quick or reason.rule == "wrong propensities" for reason in reasons):
-            np.testing.assert_allclose(suggest_trust(found).weights, policy.trust.weights)
-        if log.has_propensities:
-            assert find_reasons(QUICK_RULES, glance(log)) == find_reasons(QUICK_RULES, found)
+        np.testing.assert_allclose(suggest_trust(found).weights, policy.trust.weights)
+        assert found.verdict == policy.audit.verdict

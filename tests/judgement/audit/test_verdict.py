@@ -67,14 +67,16 @@ def test_every_reason_has_its_rule_and_every_rule_its_words():
 
 
 def test_a_cap_is_what_the_mean_is_worth_if_it_may_be_biased():
-    """variance / (s.e.^2 + bias^2), the bias that of leaving out the strongest column; at most the effective size."""
+    """variance / (s.e.^2 + bias^2) of the means that a start begins from, the bias that of leaving out the strongest
+    column; at most what they are worth."""
     log, _ = Making(strength=1.5).draw(2)
     found = audit(Log(log.actions, log.outcomes, log.contexts, n_actions=3))
     assert found.verdict.decision == "use it with a cap"
     bias = found.sensitivity.strongest
-    for action, cap in zip(found.actions.actions, found.verdict.caps, strict=True):
-        assert cap <= action.variance / (action.standard_error**2 + bias**2)
-        assert cap <= action.virtual_plays
+    means = found.summary
+    for a, cap in enumerate(found.verdict.caps):
+        assert cap <= means.variances[a] / (means.standard_errors[a] ** 2 + bias**2) < cap + 1
+        assert cap <= means.plays[a]
 
 
 def test_a_log_of_one_action_is_of_no_use():

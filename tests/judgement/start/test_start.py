@@ -8,7 +8,7 @@ import pytest
 
 import headstart as hs
 from headstart.errors import ContextError, OptionError
-from headstart.judgement.audit.findings import glance
+from headstart.judgement.audit.audit import audit
 from headstart.judgement.audit.trust import Trust
 from headstart.judgement.start.start import start
 from headstart.judgement.start.started import Started
@@ -44,7 +44,7 @@ def test_it_explains_itself():
     assert (policy.worth <= policy.effective_sizes).all()
     assert policy.worth.sum() > 0
     assert policy.virtual_plays.dtype == np.int64
-    np.testing.assert_array_equal(policy.virtual_plays, np.floor(policy.effective_sizes))
+    np.testing.assert_array_equal(policy.virtual_plays, policy.audit.verdict.caps)
     assert policy.audit.facts.n_rows == 200
 
 
@@ -148,24 +148,110 @@ def test_a_table_is_a_log(tmp_path):
 def test_propensities_that_do_not_add_up_are_set_aside():
     """Half the true ones: the rows of an action would stand for twice the users."""
     log = logged(1000)
-    wrong = log.with_propensities(log.propensities / 2)
-    assert glance(wrong).totals.wrong == 0
-    assert glance(log).totals.wrong is None
+    policy = start(log.with_propensities(log.propensities / 2), rng=0)
+    assert policy.reasons[0].startswith(
+        "its propensities were set aside: the logged propensities look 2 times too small"
+    )
+    assert policy.audit.facts.propensities == "estimated"
+    np.testing.assert_array_equal(policy.virtual_plays, start(withheld(log), rng=0).virtual_plays)
 
-    policy = start(wrong, rng=0)
-    assert "set aside" in policy.explanation
-    assert "of 0 stand for 196 % of the users" in policy.explanation
+
+def test_without_contexts_nothing_can_take_their_place():
+    log = logged(1000)
     bare = hs.Log(log.actions, log.outcomes, propensities=log.propensities / 2, n_actions=3)
-    # No contexts to estimate them by: the odds of three actions, (1 - 0.4 / 3) / (0.4 / 3) = 6.5, times 0.2.
-    np.testing.assert_allclose(start(bare, rng=0).trust.weights, 1.3 / 2.3)
+    policy = start(bare, rng=0)
+    assert "THE LOG IS NOT USED" in policy.explanation
+    assert policy.virtual_plays.tolist() == [0, 0, 0]
 
 
 def test_a_policy_that_had_settled_logged_no_wrong_propensities():
     chances = np.vstack([np.full((30, 2), 0.5), np.tile([0.0, 1.0], (1970, 1))])
     actions = np.where(np.random.default_rng(1).random(2000) < chances[:, 0], 0, 1)
-    assert glance(hs.Log(actions, np.ones(2000), propensities=chances)).totals.wrong is None
+    assert audit(hs.Log(actions, np.ones(2000), propensities=chances)).totals.wrong is None
     lied = hs.Log(actions, np.ones(2000), propensities=np.full((2000, 2), 0.5))
-    assert glance(lied).totals.wrong == 0
+    assert audit(lied).totals.wrong == 0
+
+
+# --- what the audit says is obeyed
+
+
+def leaking(n: int = 2000) -> hs.Log:
+    """By lot, action 1 better by 0.3; the column `paid` was written down with the outcome."""
+    rng = np.random.default_rng(5)
+    actions = rng.integers(0, 2, n)
+    outcomes = 0.3 * actions + rng.standard_normal(n)
+    columns = {"age": rng.standard_normal(n), "paid": outcomes + 0.1 * rng.standard_normal(n)}
+    return hs.Log(actions, outcomes, columns, np.full(n, 0.5))
+
+
+@pytest.mark.parametrize("decide_on", [None, ["age"]])
+def test_a_log_that_is_not_to_be_used_is_a_cold_start_out_loud(decide_on):
+    policy = start(leaking(), decide_on=decide_on, rng=0)
+    assert policy.audit.verdict.decision == "do not use it"
+    assert policy.virtual_plays.tolist() == list(policy.audit.verdict.caps) == [0, 0]
+    assert policy.worth.tolist() == [0, 0]
+    assert "THE LOG IS NOT USED" in policy.explanation
+    assert "paid tells the outcome" in policy.explanation
+    believed = policy.readings()
+    assert believed.means[0] == pytest.approx(believed.means[1])  # nothing is known of either but the scale
+
+
+@pytest.mark.parametrize("decide_on", [None, ["age"]])
+def test_trust_by_hand_overrules_the_audit(decide_on):
+    policy = start(leaking(), decide_on=decide_on, trust=0.8, horizon=1, rng=0)
+    assert "used all the same" in policy.explanation
+    assert (policy.virtual_plays > 500).all()
+    context = None if decide_on is None else [0.3, 0.0]
+    assert policy.probabilities(context)[1] == 1.0
+
+
+def confounded(n: int = 3000) -> hs.Log:
+    """Who has x > 0 is shown 1 more often and buys more; no chances were written down."""
+    rng = np.random.default_rng(6)
+    x = rng.standard_normal(n)
+    actions = (rng.random(n) < 1 / (1 + np.exp(-x))).astype(int)
+    return hs.Log(actions, x + 0.2 * actions + rng.standard_normal(n), {"x": x})
+
+
+@pytest.mark.parametrize("decide_on", [None, ["x"]])
+def test_the_audit_s_caps_are_the_virtual_plays(decide_on):
+    log = confounded()
+    found, policy = audit(log), start(log, decide_on=decide_on, rng=0)
+    assert found.verdict.decision == "use it with a cap"
+    assert policy.virtual_plays.tolist() == list(found.verdict.caps)
+    assert (policy.virtual_plays < found.summary.plays).all()
+    assert f"{sum(found.verdict.caps):,} virtual plays at most" in policy.explanation
+
+
+def test_a_cap_can_be_given():
+    log = confounded()
+    assert start(log, cap=50, rng=0).virtual_plays.tolist() == [50, 50]
+    assert start(log, cap=[50, 20], rng=0).virtual_plays.tolist() == [50, 20]
+    free = start(log, cap=np.inf, rng=0)
+    np.testing.assert_array_equal(free.virtual_plays, free.audit.summary.plays)
+    narrow, wide = (start(log, decide_on=["x"], cap=cap, rng=0).prior for cap in (20, np.inf))
+    assert (narrow.worth < 0.1 * wide.worth).all()
+
+
+def test_a_healthy_log_is_used_for_all_that_it_is_worth():
+    log = logged(1000)
+    policy = start(log, rng=0)
+    assert policy.audit.verdict.decision == "use it"
+    np.testing.assert_array_equal(policy.virtual_plays, policy.audit.summary.plays)
+    np.testing.assert_array_equal(policy.virtual_plays, audit(log).verdict.caps)
+
+
+def test_rows_of_one_person_are_worth_less():
+    """Ten rows of each of 300 people who are shown the same throughout: at most 300 people's worth."""
+    rng = np.random.default_rng(7)
+    people = np.repeat(np.arange(300), 10)
+    actions, tastes = rng.integers(0, 2, 300)[people], rng.standard_normal(300)[people]
+    log = hs.Log(actions, tastes + 0.2 * rng.standard_normal(3000), propensities=np.full(3000, 0.5), units=people)
+    apart = start(log.with_units(None), trust=0.8, rng=0).virtual_plays
+    together = start(log, trust=0.8, rng=0).virtual_plays
+    assert (apart > 1200).all()
+    assert (together < 200).all()
+    assert (together > 80).all()
 
 
 # --- deciding by context
@@ -320,6 +406,8 @@ def test_a_guard_takes_the_summary_that_it_started_from():
         ({"options": {"horizon": 5}}, r"options must be StartOptions\(\.\.\.\), got {"),
         ({"decide_on": []}, "decide_on must name at least one column, and each once"),
         ({"decide_on": [0, 0]}, "decide_on must name at least one column, and each once"),
+        ({"cap": -1}, "cap must be a number of plays, at least 0, or 3 of them, got -1"),
+        ({"cap": [1, 2]}, "cap must be a number of plays, at least 0, or 3 of them"),
         ({"trust": 1.5}, r"trust must be in \[0, 1\], got 1.5"),
         ({"trust": Trust(np.array([0.5]), ())}, "trust must be for 3 actions, got 1"),
     ],

@@ -54,23 +54,23 @@ def fill_missing(log: Log, rng: RNG = 0) -> Filled:
     return Filled(log.with_propensities(chances), belief, note)
 
 
-def fill_with_sample(log: AnyLog, sample: Log, rng: RNG = 0) -> tuple[AnyLog, Log]:
-    """A log of any size and a sample of its rows, both with estimated propensities.
+def fill_with_sample(log: AnyLog, sample: Log, rng: RNG = 0) -> tuple[AnyLog, Log, str]:
+    """A log of any size and a sample of its rows, both with estimated propensities, and what was done, in words.
 
-    The sample's are cross-fitted. A sample of all rows stands for the log itself; otherwise the other rows' are those
-    of one regression on the sample, believed as far.
+    The sample's are cross-fitted, and so are those of a log that is all in the sample; the rows of a larger one have
+    those of one regression on the sample, believed as far.
     """
     filled = fill_missing(sample, rng)
     if len(sample) == len(log):
-        return filled.log, filled.log
+        return filled.log, filled.log, filled.note
     # An action too rare for the sample would have no estimate: then the model goes through the whole log.
     is_shown = np.bincount(sample.actions, minlength=sample.n_actions) > 0
     source = sample if is_shown.all() else log
     shares = source.action_sums(only=("n",)).n / len(source)
     model = _tempered(fit_logistic(without_targets(rows_of(source)), log.n_actions, RIDGE), filled.belief, shares)
     if isinstance(log, Log):
-        return log.with_propensities(_predict_taken(model, log)), filled.log
-    return log.with_propensities_from(model), filled.log
+        return log.with_propensities(_predict_taken(model, log)), filled.log, filled.note
+    return log.with_propensities_from(model), filled.log, filled.note
 
 
 def _temper(matrix: Floats, actions: Integers, shares: Floats) -> tuple[float, Floats]:

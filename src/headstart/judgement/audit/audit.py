@@ -6,10 +6,10 @@ import warnings
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from headstart.checks import check_number, check_whole
-from headstart.estimates.propensity.missing import fill_with_sample
+from headstart.estimates.summary import Summary
 from headstart.judgement.audit.checks.actions import ActionsFinding
 from headstart.judgement.audit.checks.balance import BalanceFinding, TotalsFinding
 from headstart.judgement.audit.checks.calibration import CalibrationFinding
@@ -21,12 +21,12 @@ from headstart.judgement.audit.checks.refutations import RefutationFinding
 from headstart.judgement.audit.checks.sensitivity import SensitivityFinding
 from headstart.judgement.audit.checks.value import ValueFinding
 from headstart.judgement.audit.findings import CHECKS, Material, Settings
+from headstart.judgement.audit.intake import Intake, take_in
 from headstart.judgement.audit.plain import as_plain
-from headstart.judgement.audit.rows import draw_sorted
 from headstart.judgement.audit.verdict import Verdict, judge
 from headstart.logs.any_log import AnyLog
 
-STEPS = 2 + len(CHECKS)  # calls of `progress`: the sample, the propensities, the checks
+STEPS = 1 + len(CHECKS)  # calls of `progress`: the way in, the checks
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,7 @@ class Audit:
     """Every finding on one log; `verdict` is the last word and `as_dict()` all of it for a program."""
 
     facts: Facts
+    summary: Summary  # what a start begins from, before any cap
     totals: TotalsFinding | None  # None when the propensities are estimated
     balance: BalanceFinding
     actions: ActionsFinding
@@ -106,25 +107,38 @@ def audit(
     progress
         Called with 1 after each of `STEPS` steps.
     """
-    check_number("level", level, 0.5, 0.9999)
-    check_whole("n_sample", n_sample)
-    check_whole("horizon", horizon)
     settings = Settings(level, horizon, n_sample, seed)
+    return examine(log, settings, population, progress).audit
+
+
+class Examined(NamedTuple):
+    """An audit, and the log as it was judged: whoever goes on with it takes this."""
+
+    audit: Audit
+    intake: Intake
+
+
+def examine(
+    log: AnyLog,
+    settings: Settings,
+    population: object = None,
+    progress: Callable[[int], object] | None = None,
+) -> Examined:
+    """The audit, and what it was made of."""
+    check_number("level", settings.level, 0.5, 0.9999)
+    check_whole("n_sample", settings.n_sample)
+    check_whole("horizon", settings.horizon)
     done = progress or (lambda n: None)
     with warnings.catch_warnings():  # poor overlap is what the audit is about: it says so itself
         warnings.filterwarnings("ignore", category=UserWarning, module="headstart")
-        is_logged = log.has_propensities
-        sample = draw_sorted(log, n_sample, seed)
+        intake = take_in(log, settings.n_sample, settings.seed)
         done(1)
-        if not is_logged:
-            log, sample = fill_with_sample(log, sample, seed)
-        done(1)
-        material = Material(log, sample, is_logged, settings, population)
+        material = Material(intake, settings, population)
         found: dict[str, Any] = {}  # the fields of Audit, each by the check of its name
         for check in CHECKS:
             found[check.name] = check.find(material)
             done(1)
-        return Audit(facts=_state_facts(material), **found)
+        return Examined(Audit(facts=_state_facts(material), **found), intake)
 
 
 def _state_facts(material: Material) -> Facts:

@@ -1,9 +1,4 @@
-"""Findings: the audit's checks in one table, the material they look at, and the reasons that rules find in them.
-
-A check is quick if it needs no more than sums over the rows. `glance` runs the quick ones, which is all that a start
-has time for; an audit runs all of them, and the quick ones then know more: which columns leak the outcome, and which
-actions part of the users never saw.
-"""
+"""Findings: the audit's checks in one table, the material they look at, and the reasons that rules find in them."""
 
 from __future__ import annotations
 
@@ -16,18 +11,20 @@ from typing import NamedTuple
 import numpy as np
 
 from headstart.arrays import Floats
+from headstart.estimates.doubly_robust import robust_means, robust_table_means
 from headstart.estimates.propensity.missing import fill_missing
+from headstart.estimates.summary import Summary
 from headstart.judgement.audit.checks.actions import ActionsFinding, describe_actions
 from headstart.judgement.audit.checks.balance import BalanceFinding, TotalsFinding, check_totals, describe_balance
 from headstart.judgement.audit.checks.calibration import describe_calibration
 from headstart.judgement.audit.checks.groups import Groups, grow_groups, split_halves
-from headstart.judgement.audit.checks.leakage import LeakageFinding, find_leaks
 from headstart.judgement.audit.checks.overlap import EDGES, OverlapFinding, describe_overlap
-from headstart.judgement.audit.checks.population import PopulationFinding, compare_population
+from headstart.judgement.audit.checks.population import PopulationFinding, compare_population, users_of
 from headstart.judgement.audit.checks.propensities import PropensityFinding, check_weights
 from headstart.judgement.audit.checks.refutations import RefutationFinding, refute
 from headstart.judgement.audit.checks.sensitivity import find_tipping_point
 from headstart.judgement.audit.checks.value import find_value
+from headstart.judgement.audit.intake import Intake
 from headstart.judgement.audit.reasons import Looked, Reason, Rule
 from headstart.logs.any_log import AnyLog
 from headstart.logs.log import Log
@@ -50,12 +47,24 @@ class Settings:
 class Material:
     """A log as the checks look at it; what several of them need is made once, when first asked for."""
 
-    log: AnyLog  # with propensities, logged or estimated
-    whole: Log  # a sample of its rows, or all
-    is_logged: bool
+    intake: Intake
     settings: Settings = Settings()
     population: object = None  # contexts of the users to come
-    is_quick: bool = False  # nothing but the quick checks is run: leaks and overlap are not looked for
+
+    @cached_property
+    def log(self) -> AnyLog:
+        """With propensities, and without the columns that are left out."""
+        return self.intake.log
+
+    @cached_property
+    def sample(self) -> Log:
+        """Rows of it."""
+        return self.intake.sample
+
+    @cached_property
+    def is_logged(self) -> bool:
+        """Whether the propensities are the log's own."""
+        return self.intake.is_logged
 
     @cached_property
     def names(self) -> tuple[object, ...]:
@@ -65,20 +74,6 @@ class Material:
     @cached_property
     def sums(self) -> ActionSums:
         return self.log.action_sums()
-
-    @cached_property
-    def leakage(self) -> LeakageFinding:
-        return find_leaks(self.whole)
-
-    @cached_property
-    def leaked(self) -> tuple[str, ...]:
-        """Encoded columns that tell the outcome."""
-        return () if self.is_quick else tuple(column.name for column in self.leakage.of_kind("leak"))
-
-    @cached_property
-    def sample(self) -> Log:
-        """The sample without leaked columns: what was written down after the fact judges nothing."""
-        return self.whole.without(self.leaked)
 
     @cached_property
     def halves(self) -> tuple[Log, Log]:
@@ -99,14 +94,12 @@ class Material:
     @cached_property
     def never(self) -> Floats:
         """The share of users who as good as never saw each action, (K,)."""
-        if self.is_quick:
-            return np.zeros(len(self.names))
         return np.array([action.never_share for action in self.overlap.actions])
 
     @cached_property
     def reached(self) -> Floats:
         """Users who had a chance of each action, by the whole vectors of chances where they were logged, (K,)."""
-        n, matrix = float(self.sums.n.sum()), self.whole.propensity_matrix
+        n, matrix = float(self.sums.n.sum()), self.sample.propensity_matrix
         if matrix is None or not self.is_logged:
             return np.full(len(self.names), n)
         return np.asarray((matrix > 0.0).sum(axis=0) * (n / len(matrix)))
@@ -132,7 +125,6 @@ def _balance(material: Material) -> BalanceFinding:
         tuple(material.log.context_names),
         material.names,
         is_logged=material.is_logged,
-        leaked=material.leaked,
         barred={name for name, share in zip(material.names, material.never, strict=True) if share >= _BARRED},
     )
 
@@ -158,7 +150,22 @@ def _population(material: Material) -> PopulationFinding | None:
     if material.population is None:
         return None
     best, settings = material.actions.best, material.settings
-    return compare_population(material.whole, material.population, best, settings.n_sample, settings.seed)
+    return compare_population(material.intake.whole, material.population, best, settings.n_sample, settings.seed)
+
+
+def _summary(material: Material) -> Summary:
+    """Doubly robust means with honest errors: for the users to come if they are given, else for such as the log's."""
+    log = material.log
+    if material.population is not None:
+        whole = material.intake.whole
+        if not material.is_logged:  # rows are balanced towards the users directly, which undoes the log's choices too
+            shares = np.bincount(whole.actions, minlength=whole.n_actions) / len(whole)
+            whole = whole.with_propensities(shares[whole.actions])
+        users = users_of(material.population, whole, material.settings.n_sample, material.settings.seed).contexts
+        return robust_means(whole, users=users).summary
+    if isinstance(log, Log):
+        return robust_means(log).summary
+    return robust_table_means(log, material.sample).summary
 
 
 class Check(NamedTuple):
@@ -166,35 +173,22 @@ class Check(NamedTuple):
 
     name: str
     find: Callable[[Material], object]
-    is_quick: bool = False
 
 
 CHECKS: tuple[Check, ...] = (
-    Check("totals", _totals, is_quick=True),
-    Check("balance", _balance, is_quick=True),
+    Check("summary", _summary),
+    Check("totals", _totals),
+    Check("balance", _balance),
     Check("actions", lambda material: material.actions),
     Check("overlap", lambda material: material.overlap),
     Check("propensities", _propensities),
     Check("calibration", lambda material: describe_calibration(material.groups)),
     Check("refutations", _refutations),
-    Check("leakage", lambda material: material.leakage),
+    Check("leakage", lambda material: material.intake.leakage),
     Check("sensitivity", lambda material: find_tipping_point(material.actions, material.sample)),
     Check("value", lambda material: find_value(material.log, material.actions, material.settings.horizon)),
     Check("population", _population),
 )
-
-
-class Glance(NamedTuple):
-    """What the quick checks find."""
-
-    totals: TotalsFinding | None
-    balance: BalanceFinding
-
-
-def glance(log: Log) -> Glance:
-    """What the quick checks say of a log with logged propensities, in milliseconds."""
-    material = Material(log, log, is_logged=True, is_quick=True)
-    return Glance(**{check.name: check.find(material) for check in CHECKS if check.is_quick})  # type: ignore[arg-type]
 
 
 def find_reasons(rules: Sequence[Rule[Looked]], found: Looked) -> list[Reason]:

@@ -27,9 +27,7 @@ from headstart.judgement.audit.reasons import Rule
 if TYPE_CHECKING:
     from headstart.judgement.audit.audit import Audit
 
-# The quick rules: a start decides by them, and an audit by them and the others.
-# A start has no more than this to tell wrong propensities by, and goes by it. It errs on more healthy logs (1.5 %)
-# than what an audit has besides: alone it is no more than a note.
+# It errs on more healthy logs (1.5 %) than what there is besides: alone it is no more than a note.
 _WRONG_TOTALS: Rule[Glanced] = Rule(
     "wrong propensities",
     "totals",
@@ -54,7 +52,6 @@ _OFF: Rule[Glanced] = Rule(
     word_balance(0.0, LARGE, is_logged=True),
     odds=0.7,
 )
-QUICK_RULES: tuple[Rule[Glanced], ...] = (_WRONG_TOTALS, _FAR_OFF, _OFF)
 
 # All rules, gravest first; so are those of one name.
 RULES: tuple[Rule[Audit], ...] = (

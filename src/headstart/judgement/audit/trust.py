@@ -45,13 +45,18 @@ class Trust:
             raise OptionError(f"trust must be in [0, 1], got {self.weights!r}")
 
 
-def suggest_trust(audit: Audit) -> Trust:
+def suggest_trust(audit: Audit, options: LoggedPriorOptions = LoggedPriorOptions()) -> Trust:
     """The trust that this audit supports.
 
     w starts at 1 - 0.4 / K with propensities or contexts to adjust by (0.8 for two actions), 1 - 0.8 / K with
-    neither of them; each finding multiplies its odds by the factor that stands in `rules.RULES`.
+    neither of them; each finding multiplies its odds by the factor that stands in `rules.RULES`. A log that is not to
+    be used is not believed at all.
     """
-    return weigh_reasons(audit.facts.action_names, audit.facts.basis, audit.verdict.reasons)
+    verdict, names = audit.verdict, audit.facts.action_names
+    if verdict.severity == "stop":
+        stops = [f"do not use it: {reason.text}" for reason in verdict.reasons if reason.severity == "stop"]
+        return Trust(np.zeros(len(names)), tuple(stops))
+    return weigh_reasons(names, audit.facts.basis, verdict.reasons, options)
 
 
 def weigh_reasons(

@@ -20,12 +20,15 @@ _ORDER = {"stop": 0, "cap": 1, "note": 2}
 
 @dataclass(frozen=True)
 class Verdict:
-    """The decision in words; every reason, gravest first; and, with a cap, the virtual plays per action."""
+    """The decision in words; every reason, gravest first; and the virtual plays that each action may have.
+
+    `start` and the service obey it: they use so many plays, none if the log is not to be used.
+    """
 
     decision: str
     summary: str
     reasons: tuple[Reason, ...]
-    caps: tuple[int, ...] | None
+    caps: tuple[int, ...]  # per action
 
     @property
     def severity(self) -> str:
@@ -37,39 +40,39 @@ def judge(audit: Audit) -> Verdict:
     reasons = sorted(find_reasons(RULES, audit), key=lambda reason: _ORDER[reason.severity])
     severities = {reason.severity for reason in reasons}
     decision = STOP if "stop" in severities else CAP if "cap" in severities else USE
-    caps = find_caps(audit) if decision == CAP else None
-    return Verdict(decision, _summary(audit, decision), tuple(reasons), caps)
+    caps = find_caps(audit) if decision == CAP else tuple(audit.summary.plays.tolist())
+    if decision == STOP:
+        caps = (0,) * len(caps)
+    return Verdict(decision, _summary(audit, caps, decision), tuple(reasons), caps)
 
 
 def find_caps(audit: Audit) -> tuple[int, ...]:
     """Virtual plays that would know as much as a mean with this error and this bias: variance / (s.e.^2 + bias^2).
 
     The bias allowed for is the largest of: what leaving out the strongest observed column would cause (estimated
-    propensities only), what weighting left of the placebo outcome, the outcome's spread times the share of users who
-    never saw the action, and the change of the mean to the users to come. A row that carries a share s of a mean is
-    allowed 1 / s plays.
+    propensities only), what weighting left of the placebo outcome, and the outcome's spread times the share of users
+    who never saw the action. A row that carries a share s of a mean is allowed 1 / s plays.
     """
     shared = 0.0
     if audit.sensitivity is not None and audit.facts.propensities == "estimated":
         shared = audit.sensitivity.strongest
     placebos = [r.value for r in audit.refutations.refutations if r.name == "placebo outcome" and not r.is_passed]
     shared = max([shared, *(abs(value) for value in placebos)])
-    caps = []
+    means, caps = audit.summary, []
     for a, action in enumerate(audit.actions.actions):
-        bias = max(shared, audit.overlap.actions[a].never_share * math.sqrt(max(action.variance, 0.0)))
-        if audit.population is not None and math.isfinite(audit.population.means[a]):
-            bias = max(bias, abs(audit.population.means[a] - action.mean))
-        plays = action.effective_size
-        if action.rows and action.variance > 0.0 and math.isfinite(action.standard_error):
-            plays = min(plays, action.variance / (action.standard_error**2 + bias**2))
+        variance, error = float(means.variances[a]), float(means.standard_errors[a])
+        plays = float(means.plays[a])
+        if plays and variance > 0.0:
+            bias = max(shared, audit.overlap.actions[a].never_share * math.sqrt(variance))
+            plays = min(plays, variance / (error**2 + bias**2))
         if is_heavy(action):
             plays = min(plays, 1.0 / action.heaviest_share)
         caps.append(math.floor(plays))
     return tuple(caps)
 
 
-def _summary(audit: Audit, decision: str) -> str:
-    plays = sum(action.virtual_plays for action in audit.actions.actions)
+def _summary(audit: Audit, caps: tuple[int, ...], decision: str) -> str:
+    plays = sum(caps)
     if decision == STOP:
         return "Not as it is: mend what is marked, or start without it."
     if audit.actions.second is None:

@@ -34,11 +34,15 @@ def choose_by_context(
     log: Log,
     decide_on: Sequence[str | int],
     trust: Floats,
+    kept: Floats,
     horizon: int,
     options: StartOptions,
     rng: np.random.Generator,
 ) -> Choice | None:
-    """A linear model or a forest of these columns, from a log with propensities; None if none of them varies."""
+    """A linear model or a forest of these columns, from a log with propensities; None if none of them varies.
+
+    `kept`, (K,), is the share of an action's worth that a cap leaves it. A `trust` of 0 throughout is a cold start.
+    """
     n, k = log.actions.size, log.n_actions
     columns = log.encoding.columns_of(decide_on)
     if not columns.size or np.unique(columns).size < columns.size:  # to start without contexts is decide_on=None
@@ -51,7 +55,8 @@ def choose_by_context(
     weights = np.ones(n) if decides_on_all else _undo_choices(log)
     plain = np.column_stack([np.ones(n), standard])
     prior, expanded = choose_prior(plain, log.actions, log.outcomes, k, trust, weights, options.linear_prior)
-    if decides_on_all and n >= options.forest.fewest_rows:
+    prior = prior.weakened(kept) if trust.any() else prior.withdrawn()
+    if trust.any() and decides_on_all and n >= options.forest.fewest_rows:
         rows = rng.permutation(n)[: options.forest.most_rows]
         better, doubt = compare_with_forest(log, rows, standard[rows], expanded[rows], options.forest, rng)
         if better > options.forest.sure * doubt:

@@ -34,7 +34,7 @@ class StartOptions:
     """How `start` makes a policy of a log; the defaults are what was measured."""
 
     horizon: int = HORIZON  # users to come, if nothing is said
-    most_rows: int = 100_000  # of a table: a mean of so many is known to a 300th of the outcome's spread
+    most_rows: int = 50_000  # that are looked at one by one, as in an audit; means are of all rows
     prior: LoggedPriorOptions = LoggedPriorOptions()
     exploring: KnowledgeGradientOptions = KnowledgeGradientOptions()
     linear_prior: LinearPriorOptions = LinearPriorOptions()

@@ -1,13 +1,13 @@
 """The one call: a log becomes a policy, by stated rules, with its reasons in words.
 
-- Logged propensities are used if the audit's quick check of totals finds nothing wrong (the rows of each action,
-  weighted by 1/p, stand for all users); otherwise they are estimated.
-- Missing ones are filled in as everywhere (`estimates.propensity.missing`).
-- With a population given and no logged propensities none are estimated: each action's rows are balanced towards the
-  users directly, which undoes the log's choices too.
+- The log is audited first (`audit.examine`), and the verdict binds. "Do not use it": users start without it, but for
+  the scale of its outcomes. "Use it with a cap": no action has more virtual plays than the audit allows. `trust=` and
+  `cap=` overrule either.
+- Propensities that are found wrong are set aside where there are contexts: what is judged and used is then the log
+  without them, whose propensities are estimated.
 - Means and errors are doubly robust, for the population if one is given. Without contexts that is inverse propensity
   weighting with large weights cut, without propensities too the plain average.
-- Trust is what the quick checks' reasons leave of it (`audit.trust`).
+- Trust is what the audit's reasons leave of it (`audit.trust`).
 """
 
 from __future__ import annotations
@@ -20,21 +20,14 @@ from numpy.typing import ArrayLike
 
 from headstart.arrays import Floats
 from headstart.errors import OptionError
-from headstart.estimates.doubly_robust import robust_means
-from headstart.estimates.outliers import clip_log, find_ranges
-from headstart.estimates.population import as_population
-from headstart.estimates.propensity.missing import fill_missing
-from headstart.estimates.summary import Summary
-from headstart.judgement.audit.findings import find_reasons, glance
-from headstart.judgement.audit.reasons import Reason
-from headstart.judgement.audit.rules import QUICK_RULES
-from headstart.judgement.audit.trust import Trust, weigh_reasons
+from headstart.judgement.audit.audit import Audit, Examined, examine
+from headstart.judgement.audit.findings import Settings
+from headstart.judgement.audit.trust import Trust, suggest_trust
+from headstart.judgement.audit.verdict import CAP, STOP, find_caps
 from headstart.judgement.start.by_context import choose_by_context
 from headstart.judgement.start.options import StartOptions
 from headstart.judgement.start.started import Choice, Origin, Started
 from headstart.logs.any_log import AnyLog
-from headstart.logs.log import Log
-from headstart.logs.tables.table import LogTable
 from headstart.oracles.knowledge_gradient import KnowledgeGradient
 from headstart.priors.logged import LoggedPrior, check_trust
 from headstart.randomness import RNG, as_generator
@@ -47,6 +40,7 @@ def start(
     population: object = None,
     horizon: int | None = None,
     trust: ArrayLike | Trust | None = None,
+    cap: ArrayLike | None = None,
     options: StartOptions = StartOptions(),
     rng: RNG = None,
 ) -> Started:
@@ -55,7 +49,8 @@ def start(
     Parameters
     ----------
     log
-        A `Log`, or a `LogTable`, of which at most `options.most_rows` (100,000) rows are looked at.
+        A `Log`, or a `LogTable` of any size: means are of all rows; what needs rows looks at `options.most_rows`
+        (50,000) of them.
     decide_on
         The context columns, by name or index, that decisions may look at. None: one best action for all users
         (context-free); the contexts then serve to undo how the log chose its actions.
@@ -65,7 +60,11 @@ def start(
         Users to come; `options.horizon` (5,000) by default. It bears on what is worth exploring; a factor of ten
         either way costs little.
     trust
-        How far to believe the log: a chance in [0, 1], one per action, or a `Trust`. None: the audit's quick rules.
+        How far to believe the log: a chance in [0, 1], one per action, or a `Trust`. None: what the audit leaves of
+        it, which is nothing if it says "do not use it".
+    cap
+        The most virtual plays of an action: a number, or one per action; `math.inf`: as many as the log is worth.
+        None: what the audit allows.
     options
         Every chosen number; docs/reference.md says what each does.
     rng
@@ -80,26 +79,24 @@ def start(
     """
     users = _check_users(horizon, options)
     generator = as_generator(rng)
-    rows, reasons = _bound_rows(*_take_rows(log, options.most_rows))
-    used = _settle_propensities(rows, population)
-    contexts = None if population is None else as_population(population, rows)
-    summary = robust_means(used.log, users=contexts).summary
-    if trust is None:
-        believed = weigh_reasons(rows.action_names, used.basis, used.reasons, options.prior)
-    else:
-        believed = _as_trust(trust, rows.n_actions)
-    reasons += [*used.notes, _name_estimate(rows, population), *believed.reasons]
-    unknown = _name_unknown(rows, summary)
+    settled = _settle(log, population, users, options)
+    found, rows = settled.examined.audit, settled.examined.intake.whole
+    believed = suggest_trust(found, options.prior) if trust is None else _as_trust(trust, rows.n_actions)
+    caps, told = _settle_caps(cap, found, is_trusted=bool(believed.weights.any()))
+    summary = found.summary.capped(caps)
+    reasons = [*settled.notes, *_name_estimate(found, population), *told, *believed.reasons]
     choice = None
     if decide_on is not None:
-        choice = choose_by_context(used.log, decide_on, believed.weights, users, options, generator)
+        kept = _share_kept(summary.effective_sizes, found.summary.effective_sizes)
+        choice = choose_by_context(rows, decide_on, believed.weights, kept, users, options, generator)
         if choice is None:
             reasons.append("none of the columns to decide on varies")
     if choice is None:
-        prior = LoggedPrior.of_summary(summary, believed.weights, options.prior, rows.action_names)
+        scaled = summary if believed.weights.any() else found.summary  # what is not believed still has a scale
+        prior = LoggedPrior.of_summary(scaled, believed.weights, options.prior, rows.action_names)
         choice = _choose_for_all(prior, users, options, generator)
-    reasons += [choice.reason, *unknown]
-    return Started(choice, Origin(log, population, users), summary, believed, tuple(reasons))
+    reasons += [choice.reason, *_name_unknown(found)]
+    return Started(choice, Origin(log, population, users), found, summary, believed, tuple(reasons))
 
 
 def _choose_for_all(prior: LoggedPrior, users: int, options: StartOptions, rng: np.random.Generator) -> Choice:
@@ -122,77 +119,62 @@ def _check_users(horizon: object, options: object) -> int:
     return int(horizon)
 
 
-def _take_rows(log: AnyLog, most: int) -> tuple[Log, list[str]]:
-    """The log's rows in memory, and a word if they are not all."""
-    if isinstance(log, Log):
-        return log, []
-    if not isinstance(log, LogTable):
-        raise OptionError(f"log must be a Log or a LogTable (hs.read_log(...)), got {type(log).__name__}")
-    n = len(log)
-    if n <= most:
-        return log.to_log(), []
-    rows = log.sample(most, rng=0)
-    return rows, [f"{len(rows):,} of the table's {n:,} rows were looked at, drawn by lot"]
+class _Settled(NamedTuple):
+    """The audit of the log as it is used, and what was done to it, in words."""
 
-
-def _bound_rows(log: Log, notes: list[str]) -> tuple[Log, list[str]]:
-    """The log with values far outside all others drawn to the range of those, and a word on each such column.
-
-    One age of 1e200 would make every other one the mean, one outcome of 1e300 every fit infinite.
-    """
-    if not _may_stray(np.column_stack([log.outcomes, log.contexts])):
-        return log, notes
-    outcome, columns = find_ranges(log)
-    found = {"an outcome": outcome, **columns}
-    far = {name: each for name, each in found.items() if each is not None and each.n_outside}
-    told = [
-        f"{each.n_outside} of {len(log)} rows have {name} far outside the others: it counts as the nearest value in "
-        f"[{each.low:.4g}, {each.high:.4g}]"
-        for name, each in far.items()
-    ]
-    ranges = {name: (each.low, each.high) for name, each in far.items()}
-    return clip_log(log, ranges.pop("an outcome", None), ranges), [*notes, *told]
-
-
-def _may_stray(values: Floats) -> bool:
-    """Whether nearly all of a column is huddled in a fiftieth of its range, as it is beside a value far outside."""
-    with np.errstate(over="ignore"):
-        middles, spans = np.median(values, axis=0), np.ptp(values, axis=0)
-        return bool((np.mean(np.abs(values - middles) <= 0.02 * spans, axis=0) > 0.9).any())
-
-
-class Settled(NamedTuple):
-    """A log with the propensities that are used, what they are, what speaks against them, and what was done."""
-
-    log: Log
-    basis: str  # a key of `trust.BASES`
-    reasons: list[Reason]
+    examined: Examined
     notes: list[str]
 
 
-def _settle_propensities(log: Log, population: object) -> Settled:
-    notes: list[str] = []
-    if log.propensities is not None:
-        reasons = find_reasons(QUICK_RULES, glance(log))
-        if not log.n_features or all(reason.rule != "wrong propensities" for reason in reasons):
-            return Settled(log, "logged", reasons, notes)
-        notes.append(f"the logged propensities were set aside: {reasons[0].text}")
-    basis = "estimated" if log.n_features else "nothing"
-    if population is not None:
-        shares = np.bincount(log.actions, minlength=log.n_actions) / len(log)
-        notes.append("weights balance each action's rows towards the users to come: propensities are not needed")
-        return Settled(log.with_propensities(shares[log.actions]), basis, [], notes)
-    filled = fill_missing(log)
-    return Settled(filled.log, basis, [], [*notes, filled.note])
+def _settle(log: AnyLog, population: object, users: int, options: StartOptions) -> _Settled:
+    """The log's audit; of the log without its propensities, if nothing but those is wrong and others can be had."""
+    settings = Settings(horizon=users, n_sample=options.most_rows)
+    examined = examine(log, settings, population)
+    wrong = [reason for reason in examined.audit.verdict.reasons if reason.severity == "stop"]
+    notes = list(examined.intake.notes)
+    if not wrong or any(reason.rule != "wrong propensities" for reason in wrong) or not log.n_features:
+        return _Settled(examined, notes)
+    examined = examine(log.without_propensities(), settings, population)
+    return _Settled(examined, [f"its propensities were set aside: {wrong[0].text}", *examined.intake.notes])
 
 
-def _name_estimate(log: Log, population: object) -> str:
-    if log.n_features:
+def _settle_caps(cap: ArrayLike | None, found: Audit, *, is_trusted: bool) -> tuple[Floats, list[str]]:
+    """The most virtual plays of each action, (K,), and a word on them."""
+    verdict, n = found.verdict, len(found.facts.action_names)
+    if cap is not None:
+        try:
+            caps = np.broadcast_to(np.asarray(cap, dtype=np.float64), (n,)).copy()
+        except (TypeError, ValueError):
+            caps = np.full(n, np.nan)
+        if not (caps >= 0.0).all():
+            raise OptionError(f"cap must be a number of plays, at least 0, or {n} of them, got {cap!r}")
+        return caps, [f"no action has more virtual plays than was said: {np.unique(caps).tolist()}"]
+    if verdict.decision == STOP and is_trusted:  # somebody knows better
+        return np.array(find_caps(found), dtype=np.float64), [
+            "the audit says: do not use it. It is used all the same"
+        ]
+    caps = np.array(verdict.caps, dtype=np.float64)
+    if verdict.decision == STOP:
+        return caps, ["THE LOG IS NOT USED: the audit says so, and why stands below; trust= would overrule it"]
+    if verdict.decision == CAP:
+        why = next(reason.text for reason in verdict.reasons if reason.severity == "cap")
+        return caps, [f"the log has {int(caps.sum()):,} virtual plays at most: {why}"]
+    return caps, []
+
+
+def _share_kept(capped: Floats, sizes: Floats) -> Floats:
+    """What the caps leave of each action's worth, (K,), in (0, 1]."""
+    return np.maximum(np.divide(capped, sizes, out=np.ones_like(sizes), where=sizes > 0.0), 1e-9)
+
+
+def _name_estimate(found: Audit, population: object) -> list[str]:
+    basis = found.facts.basis
+    if found.facts.context_names:
         users = "the users to come" if population is not None else "users such as the log's"
-        return f"means are doubly robust (regression corrected by weighted residuals), for {users}"
-    if log.propensities is not None:
-        return "means are weighted by 1 / propensity, large weights cut: there are no contexts to do better with"
-    return "means are plain averages: there is nothing to adjust by"
+        return [f"means are doubly robust (regression corrected by weighted residuals), for {users}"]
+    if basis == "logged":
+        return ["means are weighted by 1 / propensity, large weights cut: there are no contexts to do better with"]
+    return ["means are plain averages: there is nothing to adjust by"]
 
 
 def _as_trust(trust: ArrayLike | Trust, n_actions: int) -> Trust:
@@ -205,8 +187,8 @@ def _as_trust(trust: ArrayLike | Trust, n_actions: int) -> Trust:
     return Trust(weights, (f"trust was given: {np.unique(weights).tolist()}",))
 
 
-def _name_unknown(log: Log, summary: Summary) -> list[str]:
+def _name_unknown(found: Audit) -> list[str]:
     """A word on the actions that the log never shows, if there are any."""
-    unknown = [str(log.action_names[a]) for a in np.flatnonzero(np.isnan(summary.means))]
+    unknown = [str(found.facts.action_names[a]) for a in np.flatnonzero(np.isnan(found.summary.means))]
     more = " and others" if len(unknown) > 5 else ""
     return [f"the log never shows {', '.join(unknown[:5])}{more}: users will tell"] if unknown else []

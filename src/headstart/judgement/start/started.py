@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from headstart.arrays import Bools, Floats, Integers, Scratch
 from headstart.checks import check_context, check_saved
 from headstart.estimates.summary import Summary
-from headstart.judgement.audit.audit import Audit, audit
+from headstart.judgement.audit.audit import Audit
 from headstart.judgement.audit.trust import Trust
 from headstart.kernels import implements, kernel, play, probabilities, update
 from headstart.kernels.states import load_state, save_state
@@ -87,17 +86,25 @@ class Started(Wrapper):
         What decides.
     prior
         What was believed before the first user, to print and to plot; None for a forest, which has learnt the rows.
+    audit
+        The audit of the log as it is used, whose verdict was obeyed.
     summary, trust
-        What the log says per action, and how far it is believed.
+        What the log says per action, its plays capped, and how far it is believed.
     explanation
         What was done and why, in words.
     """
 
     def __init__(
-        self, choice: Choice, origin: Origin, summary: Summary, trust: Trust, reasons: tuple[str, ...]
+        self,
+        choice: Choice,
+        origin: Origin,
+        audit: Audit,
+        summary: Summary,
+        trust: Trust,
+        reasons: tuple[str, ...],
     ) -> None:
         self.oracle, self.prior = choice.oracle, choice.prior
-        self.summary, self.trust, self.reasons = summary, trust, reasons
+        self.audit, self.summary, self.trust, self.reasons = audit, summary, trust, reasons
         self._origin, self._view = origin, choice.view
         self._n_features = 0 if choice.view is None else origin.log.n_features
         self._seen = np.ones(1 if choice.view is None else choice.view.columns.size + 1)
@@ -129,14 +136,9 @@ class Started(Wrapper):
 
     @property
     def virtual_plays(self) -> Integers:
-        """The plays that the log stands for in the prior, as far as it is right, (K,): the effective sizes, rounded
-        down, a count as in WarmStart. `worth` is what they count for as far as the log is believed."""
-        return np.floor(self.summary.effective_sizes).astype(np.int64)
-
-    @cached_property
-    def audit(self) -> Audit:
-        """The whole audit of the log, made when first asked for."""
-        return audit(self._origin.log, horizon=self._origin.horizon, population=self._origin.population)
+        """The plays that the log stands for in the prior, as far as it is right, (K,): what the audit's caps leave, a
+        count as in WarmStart. `worth` is what they count for as far as the log is believed."""
+        return self.summary.plays
 
     def around(self, inner: State) -> State:
         """The compiled view of a user, around the oracle's state."""

@@ -101,13 +101,12 @@ def describe_balance(
     actions: tuple[object, ...],
     *,
     is_logged: bool,
-    leaked: Collection[str] = (),
     barred: Collection[object] = (),
 ) -> BalanceFinding:
     """(mean over the action's rows - mean over all rows) / standard deviation over all rows; plain and weighted.
 
-    A leaked column may differ between actions because the outcome does, and an action that part of the users never
-    saw (`barred`) cannot be balanced: these are shown, and not counted as unbalanced.
+    An action that part of the users never saw (`barred`) cannot be balanced: it is shown, and not counted as
+    unbalanced.
     """
     n = sums.n.sum()
     centre = contexts.x.sum(axis=0) / n
@@ -125,7 +124,6 @@ def describe_balance(
     unbalanced = [
         (names[j], actions[a], float(after[a, j]))
         for j in np.flatnonzero(moves)
-        if names[j] not in leaked
         for a in np.flatnonzero(np.abs(after[:, j]) > limit)
         if actions[a] not in barred
     ]

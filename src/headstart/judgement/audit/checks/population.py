@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from os import PathLike
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,17 +40,30 @@ class PopulationFinding:
     lead_error: float
 
 
-def compare_population(log: Log, population: object, best: int | None, n_most: int, seed: int) -> PopulationFinding:
-    """The sampled rows against at most `n_most` of these users: what `as_population` takes, or a file's path."""
+class Users(NamedTuple):
+    """The users to come, as far as the log knows their like."""
+
+    contexts: Floats  # (m, d) sorted
+    n: int  # all of them
+    n_missing: int
+    unseen_share: float
+
+
+def users_of(population: object, log: Log, n_most: int, seed: int) -> Users:
+    """At most `n_most` of these users in the log's columns: what `as_population` takes, or a file's path."""
     n_missing = 0
     if isinstance(population, str | PathLike):
-        read, n_missing = _read_users(population, log, n_most, seed)
-        users, n_users, unseen = _as_users(read, log)
-    else:
-        users, n_users, unseen = _as_users(population, log)
+        population, n_missing = _read_users(population, log, n_most, seed)
+    users, n_users, unseen = _as_users(population, log)
     if len(users) > n_most:
         users = users[np.sort(np.random.default_rng([seed, 3]).choice(len(users), n_most, replace=False))]
     users = users[np.lexsort(users.T[::-1])] if users.shape[1] else users
+    return Users(users, n_users, n_missing, unseen)
+
+
+def compare_population(log: Log, population: object, best: int | None, n_most: int, seed: int) -> PopulationFinding:
+    """The sampled rows against at most `n_most` of these users."""
+    users, n_users, n_missing, unseen = users_of(population, log, n_most, seed)
     spread = log.contexts.std(axis=0)
     centre, theirs = log.contexts.mean(axis=0), users.mean(axis=0)
     difference = (theirs - centre) / np.where(spread > 0, spread, np.where(theirs == centre, 1.0, 1e-9))

@@ -83,9 +83,9 @@ def even(rng: Rng, family: Family, *, n: int, k: int) -> Log:
     return Log(actions, draw_outcomes(rng, x, actions, family), x, np.full(n, 1.0 / k), n_actions=k)
 
 
-def zipf_column(rng: Rng, n: int, levels: int) -> list[str]:
-    """A category of which the m-th is 1/m as common as the first."""
-    shares = 1.0 / np.arange(1, levels + 1)
+def zipf_column(rng: Rng, n: int, levels: int, power: float = 1.0) -> list[str]:
+    """A category of which the m-th is 1/m as common as the first, or a power of that."""
+    shares = np.arange(1, levels + 1) ** -power
     return [f"c{c:02d}" for c in rng.choice(levels, n, p=shares / shares.sum())]
 
 
@@ -101,7 +101,7 @@ def pilot(rng: Rng, family: Family, *, n: int, share: float) -> Log:
 def many_categories(rng: Rng, family: Family, *, n: int, k: int) -> Log:
     """The random policy of a page of k items, with a country of 60 values and hashed columns, clicks of 0.5 %."""
     actions = rng.integers(k, size=n)
-    contexts = {"country": zipf_column(rng, n, 60), "hash": zipf_column(rng, n, 25), "device": zipf_column(rng, n, 4)}
+    contexts = {"country": zipf_column(rng, n, 60, 1.5), "hash": zipf_column(rng, n, 25), "age": zipf_column(rng, n, 4)}
     return Log(actions, (rng.random(n) < 0.005).astype(float), contexts, np.full(n, 1.0 / k), n_actions=k)
 
 

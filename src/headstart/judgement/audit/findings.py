@@ -122,7 +122,7 @@ def _totals(material: Material) -> TotalsFinding | None:
     """None for estimated propensities, whose totals are true by fitting."""
     if not material.is_logged:
         return None
-    return check_totals(material.sums, material.names, material.reached, material.never)
+    return check_totals(material.sums, material.names, material.reached, material.never, material.sample)
 
 
 def _balance(material: Material) -> BalanceFinding:
@@ -131,8 +131,8 @@ def _balance(material: Material) -> BalanceFinding:
         material.log.context_sums(),
         tuple(material.log.context_names),
         material.names,
+        material.sample,
         is_logged=material.is_logged,
-        leaked=material.leaked,
         barred={name for name, share in zip(material.names, material.never, strict=True) if share >= _BARRED},
     )
 

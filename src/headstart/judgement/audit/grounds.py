@@ -60,9 +60,11 @@ def find_wrong_propensities(audit: Audit) -> Iterator[Found]:
             "look at how they were logged; or leave them out and have them estimated",
         )
     elif found.fault == "wrong in places":
+        assert found.worst is not None
+        who, action, ratio = found.worst
         yield Found(
-            f"in groups of like users the logged propensities are off by {percent(found.group_spread)} (a standard "
-            "deviation, noise taken off), though right on the whole",
+            f"the logged propensities are right on the whole and wrong in places: among {who} the rows of {action} "
+            f"stand for {percent(ratio)} of the users, where it should be 100 %",
             "look at how they were logged; or leave them out and have them estimated",
         )
 

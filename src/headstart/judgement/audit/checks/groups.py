@@ -49,12 +49,15 @@ class Groups:
 
 
 def split_halves(log: Log, seed: int) -> tuple[Log, Log]:
-    """Two random halves of the rows; a log of one row is both."""
-    order = np.random.default_rng([seed, 1]).permutation(len(log))
-    middle = len(log) // 2
+    """Two random halves of the rows, of the units if there are any; a log of one row or unit is both."""
+    units = np.arange(len(log)) if log.units is None else np.unique(log.units, return_inverse=True)[1]
+    order = np.random.default_rng([seed, 1]).permutation(int(units.max()) + 1)
+    middle = order.size // 2
     if middle == 0:
         return log, log
-    return log.take(np.sort(order[:middle])), log.take(np.sort(order[middle:]))
+    is_first = np.zeros(order.size, np.bool_)
+    is_first[order[:middle]] = True
+    return log.take(is_first[units]), log.take(~is_first[units])
 
 
 def grow_groups(grown: Log, looked: Log, action: int | None = None) -> Groups:

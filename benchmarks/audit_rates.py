@@ -42,7 +42,9 @@ class Rates:
         self.stopped += "stop" in severities
         self.capped += "stop" not in severities and "cap" in severities
         self.noted += not {"stop", "cap"} & severities and "note" in severities
-        self.right += best is not None and (not found.actions.is_lead_clear if best < 0 else found.actions.best == best)
+        self.right += best is not None and (
+            not found.actions.is_lead_clear if best < 0 else found.actions.best == best
+        )
         said = {(reason.severity, reason.rule) for reason in found.verdict.reasons if reason.severity != "note"}
         self.rules.update(f"{rule} ({severity})" for severity, rule in sorted(said))
 

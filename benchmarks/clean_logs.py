@@ -101,7 +101,11 @@ def pilot(rng: Rng, family: Family, *, n: int, share: float) -> Log:
 def many_categories(rng: Rng, family: Family, *, n: int, k: int) -> Log:
     """The random policy of a page of k items, with a country of 60 values and hashed columns, clicks of 0.5 %."""
     actions = rng.integers(k, size=n)
-    contexts = {"country": zipf_column(rng, n, 60, 1.5), "hash": zipf_column(rng, n, 25), "age": zipf_column(rng, n, 4)}
+    contexts = {
+        "country": zipf_column(rng, n, 60, 1.5),
+        "hash": zipf_column(rng, n, 25),
+        "age": zipf_column(rng, n, 4),
+    }
     return Log(actions, (rng.random(n) < 0.005).astype(float), contexts, np.full(n, 1.0 / k), n_actions=k)
 
 
@@ -234,9 +238,20 @@ KINDS: dict[str, Kind] = {
     **{f"even K={k} N={n}": partial(even, n=n, k=k) for k, n in ((2, 300), (5, 1_000), (50, 10_000))},
     **{
         f"softmax K={k} N={n}": partial(softmax, n=n, k=k)
-        for k, n in ((2, 300), (3, 300), (3, 1_000), (5, 5_000), (10, 5_000), (20, 20_000), (50, 20_000), (3, 100_000))
+        for k, n in (
+            (2, 300),
+            (3, 300),
+            (3, 1_000),
+            (5, 5_000),
+            (10, 5_000),
+            (20, 20_000),
+            (50, 20_000),
+            (3, 100_000),
+        )
     },
-    **{f"pilot {100 * s} % N={n}": partial(pilot, n=n, share=s) for s in (0.005, 0.01, 0.02) for n in (5_000, 20_000)},
+    **{
+        f"pilot {100 * s} % N={n}": partial(pilot, n=n, share=s) for s in (0.005, 0.01, 0.02) for n in (5_000, 20_000)
+    },
     "random policy K=34 N=10000": partial(many_categories, n=10_000, k=34),
     "random policy K=5 N=2000": partial(many_categories, n=2_000, k=5),
     "rare category N=1000": partial(rare_category, n=1_000, k=3),

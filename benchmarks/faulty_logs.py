@@ -195,7 +195,8 @@ def shifted(rng: Rng, n: int, family: Family) -> Planted:
 
 
 def one_month(rng: Rng, n: int, family: Family, *, is_logged: bool) -> Planted:
-    """The last action was there in the last of six months only, when outcomes were higher by 1; before, by lot of two.
+    """The last action was there in the last of six months only, when outcomes were higher by 1; before, by lot of
+    two.
 
     Outcomes of the last action are the worst.
     """

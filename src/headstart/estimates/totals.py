@@ -1,20 +1,22 @@
-"""Totals: whether rows that stand for 1/p users each stand for as many users as there are, judged without a normal limit.
+"""Totals: whether rows that stand for 1/p users each stand for as many users as there are, judged without a normal
+limit.
 
 The rows of action a in a group of n users weigh W = sum of w, w = 1/p. If p is the chance that the action had, W has
-mean n and variance sum of (1/p - 1) over the users, of which the sum of w (w - 1) over the action's rows is an unbiased
-estimate. Where few rows are to be expected, W is far from normal: one row more may be worth thirty users. Three ways to
-judge it, each an array at a time, each two-sided:
+mean n and variance sum of (1/p - 1) over the users, of which the sum of w (w - 1) over the action's rows is an
+unbiased estimate. Where few rows are to be expected, W is far from normal: one row more may be worth thirty users.
+Three ways to judge it, each an array at a time, each two-sided:
 
 - `judge_totals` knows nothing but W, the estimated variance v and the largest weight m that the action has anywhere.
   The gamma intervals of Fay and Feuer (1997) for weighted sums of Poisson counts: W is too large for n users if a
-  gamma variable of mean W and variance v hardly lies below n, too small if one of mean W + m and variance v + m^2 hardly
-  lies above it. With equal weights and v = sum of w^2 they are Garwood's exact limits. v is Bernoulli's instead.
-- `judge_counts` has whole vectors of chances, so the expected number of rows E and its variance V are known. Of all sums
-  of independent 0/1 draws with variance V, none is more skewed than a Poisson variable of mean V moved by E - V, and
-  none has heavier tails than a binomial one of mean E (Hoeffding 1956): the smaller of the two tails.
-- `judge_sums` is for any centred sum of independent terms, of which the variance V and a typical large step m (the third
-  absolute moment over the second) are known: m times a Poisson variable of mean V / m^2, centred. It has that variance
-  and that skewness, and is the law that Bennett's inequality is sharp for.
+  gamma variable of mean W and variance v hardly lies below n, too small if one of mean W + m and variance v + m^2
+  hardly lies above it. With equal weights and v = sum of w^2 they are Garwood's exact limits. v is Bernoulli's
+  instead.
+- `judge_counts` has whole vectors of chances, so the expected number of rows E and its variance V are known. Of all
+  sums of independent 0/1 draws with variance V, none is more skewed than a Poisson variable of mean V moved by E - V,
+  and none has heavier tails than a binomial one of mean E (Hoeffding 1956): the smaller of the two tails.
+- `judge_sums` is for any centred sum of independent terms, of which the variance V and a typical large step m (the
+  third absolute moment over the second) are known: m times a Poisson variable of mean V / m^2, centred. It has that
+  variance and that skewness, and is the law that Bennett's inequality is sharp for.
 
 Rows of one unit are one draw: their weights are added first (`cluster_squares`).
 """

@@ -13,12 +13,14 @@ from headstart.estimates.propensity.missing import fill_with_sample
 from headstart.judgement.audit.checks.actions import ActionsFinding
 from headstart.judgement.audit.checks.balance import BalanceFinding, TotalsFinding
 from headstart.judgement.audit.checks.calibration import CalibrationFinding
+from headstart.judgement.audit.checks.copies import CopiesFinding, find_copies
 from headstart.judgement.audit.checks.leakage import LeakageFinding
 from headstart.judgement.audit.checks.overlap import OverlapFinding
 from headstart.judgement.audit.checks.population import PopulationFinding
 from headstart.judgement.audit.checks.propensities import PropensityFinding
 from headstart.judgement.audit.checks.refutations import RefutationFinding
 from headstart.judgement.audit.checks.sensitivity import SensitivityFinding
+from headstart.judgement.audit.checks.telling import TellingFinding, find_telling
 from headstart.judgement.audit.checks.value import ValueFinding
 from headstart.judgement.audit.findings import CHECKS, Material, Settings
 from headstart.judgement.audit.plain import as_plain
@@ -61,6 +63,8 @@ class Audit:
     calibration: CalibrationFinding
     refutations: RefutationFinding
     leakage: LeakageFinding
+    telling: TellingFinding
+    copies: CopiesFinding
     sensitivity: SensitivityFinding | None  # None when fewer than two actions have rows
     value: ValueFinding | None
     population: PopulationFinding | None  # None when none was given
@@ -115,11 +119,15 @@ def audit(
         warnings.filterwarnings("ignore", category=UserWarning, module="headstart")
         is_logged = log.has_propensities
         sample = draw_sorted(log, n_sample, seed)
+        copies, same = find_copies(sample, len(log))
+        sample = sample if same is None else sample.with_units(same.tolist())
+        telling = find_telling(sample, seed)
+        log, sample = log.without(telling.names), sample.without(telling.names)
         done(1)
         if not is_logged:
             log, sample = fill_with_sample(log, sample, seed)
         done(1)
-        material = Material(log, sample, is_logged, settings, population)
+        material = Material(log, sample, is_logged, settings, population, telling=telling, copies=copies)
         found: dict[str, Any] = {}  # the fields of Audit, each by the check of its name
         for check in CHECKS:
             found[check.name] = check.find(material)

@@ -16,10 +16,10 @@ from typing import NamedTuple
 import numpy as np
 
 from headstart.arrays import Floats
-from headstart.estimates.propensity.missing import fill_missing
 from headstart.judgement.audit.checks.actions import ActionsFinding, describe_actions
 from headstart.judgement.audit.checks.balance import BalanceFinding, TotalsFinding, check_totals, describe_balance
 from headstart.judgement.audit.checks.calibration import describe_calibration
+from headstart.judgement.audit.checks.copies import NO_COPIES, CopiesFinding
 from headstart.judgement.audit.checks.groups import Groups, grow_groups, split_halves
 from headstart.judgement.audit.checks.leakage import LeakageFinding, find_leaks
 from headstart.judgement.audit.checks.overlap import EDGES, OverlapFinding, describe_overlap
@@ -27,6 +27,7 @@ from headstart.judgement.audit.checks.population import PopulationFinding, compa
 from headstart.judgement.audit.checks.propensities import PropensityFinding, check_weights
 from headstart.judgement.audit.checks.refutations import RefutationFinding, refute
 from headstart.judgement.audit.checks.sensitivity import find_tipping_point
+from headstart.judgement.audit.checks.telling import NOTHING_TOLD, TellingFinding
 from headstart.judgement.audit.checks.value import find_value
 from headstart.judgement.audit.reasons import Looked, Reason, Rule
 from headstart.logs.any_log import AnyLog
@@ -56,6 +57,8 @@ class Material:
     settings: Settings = Settings()
     population: object = None  # contexts of the users to come
     is_quick: bool = False  # nothing but the quick checks is run: leaks and overlap are not looked for
+    telling: TellingFinding = NOTHING_TOLD  # columns that tell the action are left out of all that is above
+    copies: CopiesFinding = NO_COPIES
 
     @cached_property
     def names(self) -> tuple[object, ...]:
@@ -90,11 +93,12 @@ class Material:
 
     @cached_property
     def actions(self) -> ActionsFinding:
-        return describe_actions(self.sums, self.names, self.settings.level)
+        return describe_actions(self.sums, self.names, self.settings.level, self.sample)
 
     @cached_property
     def overlap(self) -> OverlapFinding:
-        return describe_overlap(self.log.propensity_counts(EDGES), self.sums, *self.halves, self.settings.level)
+        counts, level = self.log.propensity_counts(EDGES), self.settings.level
+        return describe_overlap(counts, self.sums, *self.halves, level, is_logged=self.is_logged)
 
     @cached_property
     def never(self) -> Floats:
@@ -110,12 +114,6 @@ class Material:
         if matrix is None or not self.is_logged:
             return np.full(len(self.names), n)
         return np.asarray((matrix > 0.0).sum(axis=0) * (n / len(matrix)))
-
-    def reestimate(self, contexts: Floats) -> Log:
-        """The sample with other contexts and the propensities that those suggest."""
-        rows = self.sample
-        other = Log(rows.actions, rows.outcomes, contexts, n_actions=rows.n_actions)
-        return fill_missing(other, self.settings.seed).log
 
 
 def _totals(material: Material) -> TotalsFinding | None:
@@ -149,9 +147,7 @@ def _propensities(material: Material) -> PropensityFinding:
 
 
 def _refutations(material: Material) -> RefutationFinding:
-    best, second = material.actions.best, material.actions.second
-    reestimate = None if material.is_logged else material.reestimate
-    return refute(material.sample, best, second, reestimate, material.settings.seed)
+    return refute(material.sample, material.actions.best, material.actions.second)
 
 
 def _population(material: Material) -> PopulationFinding | None:
@@ -178,6 +174,8 @@ CHECKS: tuple[Check, ...] = (
     Check("calibration", lambda material: describe_calibration(material.groups)),
     Check("refutations", _refutations),
     Check("leakage", lambda material: material.leakage),
+    Check("telling", lambda material: material.telling),
+    Check("copies", lambda material: material.copies),
     Check("sensitivity", lambda material: find_tipping_point(material.actions, material.sample)),
     Check("value", lambda material: find_value(material.log, material.actions, material.settings.horizon)),
     Check("population", _population),

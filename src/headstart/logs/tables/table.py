@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -197,6 +197,23 @@ class LogTable:
                 f"and {self.n_features}"
             )
         return self._twin(with_logistic(self._table, model.slopes, model.intercepts))
+
+    def without_propensities(self) -> LogTable:
+        """The same table as if nobody had written down the chances."""
+        chances = ["propensity", *names_of("p", self.n_actions)]
+        return self._twin(self._table.drop(*(name for name in chances if name in self._table.columns)))
+
+    def without(self, names: Collection[str]) -> LogTable:
+        """The table without the context columns of these names; an encoded one takes its whole column with it."""
+        kept = self._encoding.kept_without(names)
+        if kept.size == self.n_features:
+            return self
+        features = set(names_of("x", self.n_features))
+        others = [name for name in self._table.columns if name not in features]
+        renamed = {f"x{j}": self._table[f"x{old}"] for j, old in enumerate(kept.tolist())}
+        table = self._table.select(*others, **renamed)
+        encoding = self._encoding.without(names)
+        return LogTable(table, encoding=encoding, action_names=self._action_names, reading=self.reading)
 
     def filter(self, predicate: Predicate) -> LogTable:
         """The rows for which an Ibis predicate over the canonical columns holds: `table.filter(lambda t: ...)`."""

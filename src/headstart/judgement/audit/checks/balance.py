@@ -1,7 +1,7 @@
 """Balance: whether each action's rows, weighted by 1/p, stand for all users: for as many, and for such as they are.
 
-The number of users is the balance of a constant column. The numbers come from sums over all rows, whether they are more
-than noise from the rows of the sample.
+The number of users is the balance of a constant column. The numbers come from sums over all rows, whether they are
+more than noise from the rows of the sample.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Protocol
 
 import numpy as np
 
-from headstart.arrays import Bools, Floats
-from headstart.estimates.totals import cluster_squares, judge_sums, judge_totals
-from headstart.judgement.audit.checks.cells import judge_actions
+from headstart.arrays import Floats
+from headstart.judgement.audit.checks.cells import judge_actions, largest_weight
+from headstart.judgement.audit.checks.likeness import judge_columns
 from headstart.judgement.audit.reasons import Found, percent
 from headstart.logs.log import Log
 from headstart.logs.sums import ActionSums, ContextSums
@@ -104,8 +104,8 @@ def describe_balance(
     """(mean over the action's rows - mean over all rows) / standard deviation over all rows; plain and weighted.
 
     A column that the sample does not have (it leaked the outcome, or told the action) may differ between actions for
-    that reason, and an action that part of the users never saw (`barred`) cannot be balanced: these are shown, and not
-    counted as unbalanced.
+    that reason, and an action that part of the users never saw (`barred`) cannot be balanced: these are shown, and
+    not counted as unbalanced.
     """
     n = sums.n.sum()
     centre = contexts.x.sum(axis=0) / n
@@ -121,7 +121,8 @@ def describe_balance(
     )
     place = {name: j for j, name in enumerate(sample.context_names)}
     judged = [j for j in np.flatnonzero(moves) if names[j] in place]
-    p_values = _judge_columns(sample, np.array([place[names[j]] for j in judged], dtype=np.int64), 1.0 / sums.rarest)
+    chosen = np.array([place[names[j]] for j in judged], dtype=np.int64)
+    p_values = judge_columns(sample, chosen, largest_weight(sums), is_logged=is_logged)
     p_values[:, [name in barred for name in actions]] = np.nan
     limit = CHANCE / max(1, int(np.isfinite(p_values).sum()))
     unbalanced = [
@@ -138,53 +139,6 @@ def describe_balance(
         max((column.worst_after for column in columns), default=0.0),
         tuple(unbalanced),
     )
-
-
-def _judge_columns(sample: Log, chosen: Floats, largest: Floats) -> Floats:
-    """The chance that each action is as far from balance in each of these columns, (columns, K); NaN without rows."""
-    assert sample.propensities is not None
-    w, k = 1.0 / sample.propensities, sample.n_actions
-    p_values = np.full((len(chosen), k), np.nan)
-    for i, j in enumerate(chosen):
-        column = sample.contexts[:, j]
-        is_one = column == column.max()
-        if is_one.all() or (column[~is_one] != column.min()).any():
-            p_values[i] = _judge_number(sample, column, w, largest)
-        else:
-            p_values[i] = _judge_category(sample, is_one if 2 * is_one.sum() <= column.size else ~is_one, w, largest)
-    p_values[:, np.bincount(sample.actions, minlength=k) == 0] = np.nan
-    return p_values
-
-
-def _judge_category(sample: Log, inside: Bools, w: Floats, largest: Floats) -> Floats:
-    """Of two values, the rarer one's users: do an action's rows with it stand for as many of them as there are?"""
-    actions, k, n = sample.actions[inside], sample.n_actions, np.array(float(inside.sum()))
-    total = np.bincount(actions, w[inside], k)
-    if sample.units is None:
-        squares, most = np.bincount(actions, w[inside] * (w[inside] - 1.0), k), largest
-    else:
-        squares, most = cluster_squares(sample.units[inside], actions, w[inside], np.ones(actions.size), k)
-        most = np.fmax(most, largest)
-    return judge_totals(total, squares, most, n, n)
-
-
-def _judge_number(sample: Log, column: Floats, w: Floats, largest: Floats) -> Floats:
-    """sum of w z over an action's rows, z the distance from the mean of all rows, which is 0 if p is true.
-
-    Its variance is the sum of w (w - 1) z^2, by units that of (sum of w z - sum of z)^2. One more row of the action's
-    largest weight, a standard deviation off, is added: few rows may hide a heavy one.
-    """
-    actions, k = sample.actions, sample.n_actions
-    z = column - column.mean()
-    z = z / max(float(z.std()), 1e-300)
-    sums, cubes = np.bincount(actions, w * z, k), np.bincount(actions, np.abs(w * z) ** 3, k)
-    if sample.units is None:
-        squares, heaviest = np.bincount(actions, w * (w - 1.0) * z * z, k), largest
-    else:
-        squares, steps = cluster_squares(sample.units, actions, w * z, z, k)
-        cubes, heaviest = squares * steps, np.fmax(largest, steps)
-    variances = squares + heaviest**2
-    return judge_sums(sums, variances, (cubes + heaviest**3) / variances)
 
 
 def _worst(differences: tuple[float, ...]) -> float:

@@ -31,8 +31,7 @@ class CalibrationFinding:
 
 def describe_calibration(groups: Groups) -> CalibrationFinding:
     """The curve from groups that the tree found on the other half of the rows."""
-    unknown = np.full(groups.log.n_actions, np.nan)  # nothing is judged here
-    cells = count_cells(groups.log, groups.labels, groups.n_groups, unknown, has_vectors=False)
+    cells = count_cells(groups.log, groups.labels, groups.n_groups, np.nan, has_vectors=False)
     kept = cells.rows > 0
     seen, n = cells.rows[kept], cells.users[kept]
     claimed = seen / (cells.ratios[kept] * n)

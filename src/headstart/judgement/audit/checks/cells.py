@@ -27,8 +27,9 @@ class Cells:
     p_values: Floats  # NaN where the log shows no row of the action
 
 
-def count_cells(log: Log, labels: Integers, n_groups: int, largest: Floats, *, has_vectors: bool) -> Cells:
-    """The cells of these rows. `largest`, (K,), is the largest weight of a row of each action, anywhere in the log."""
+def count_cells(log: Log, labels: Integers, n_groups: int, largest: float, *, has_vectors: bool) -> Cells:
+    """The cells of these rows. `largest` is the largest weight in the log, of whatever action: an action whose rare
+    rows happen to be missing would not show its own."""
     assert log.propensities is not None
     k, w = log.n_actions, 1.0 / log.propensities
     shape, codes = (n_groups, k), labels * k + log.actions
@@ -37,13 +38,20 @@ def count_cells(log: Log, labels: Integers, n_groups: int, largest: Floats, *, h
     if has_vectors and log.propensity_matrix is not None:
         return _of_vectors(log, labels, rows, users)
     if log.units is None:
-        squares, most = _add(codes, w * (w - 1.0), shape), np.tile(largest, (n_groups, 1))
+        squares, most = _add(codes, w * (w - 1.0), shape), np.full(shape, largest)
     else:
         squares, most = _clustered(log, labels, w, shape)
         most = np.fmax(most, largest)
+    is_shown = np.bincount(log.actions, minlength=k) > 0
     p_values = judge_totals(total, squares, most, users, users)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return Cells(rows, users, total / users, (squares + np.nan_to_num(most) ** 2) / users**2, p_values)
+        spread = (squares + np.nan_to_num(most) ** 2) / users**2
+        return Cells(rows, users, total / users, spread, np.where(is_shown, p_values, np.nan))
+
+
+def largest_weight(sums: ActionSums) -> float:
+    """Of any row of the log."""
+    return float(1.0 / np.nanmin(sums.rarest))
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +72,7 @@ def judge_actions(
     that is between rows of one unit is scaled by the square of the number of rows, for so do the pairs of rows.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios, largest = sums.w / reached, 1.0 / sums.rarest
+        ratios, largest = sums.w / reached, np.where(sums.n > 0.0, largest_weight(sums), np.nan)
         variances = np.maximum(sums.ww - sums.w, 0.0)
         if sample.units is not None and sample.propensities is not None:
             w, more = 1.0 / sample.propensities, float(sums.n.sum()) / len(sample)
@@ -76,7 +84,7 @@ def judge_actions(
         p_values = judge_totals(sums.w, variances, largest, reached * (1.0 - never), reached)
         errors = np.sqrt(variances) / reached
     if has_vectors and sample.propensity_matrix is not None:
-        whole = count_cells(sample, np.zeros(len(sample), np.int64), 1, largest, has_vectors=True)
+        whole = count_cells(sample, np.zeros(len(sample), np.int64), 1, np.nan, has_vectors=True)
         off, p_values = np.nan_to_num(whole.ratios[0] - 1.0), whole.p_values[0]
     return JudgedActions(errors, off, np.nan_to_num(p_values, nan=1.0))
 
@@ -113,9 +121,7 @@ def _clustered(log: Log, labels: Integers, w: Floats, shape: tuple[int, int]) ->
     return squares, largest
 
 
-def _clustered_counts(
-    log: Log, labels: Integers, chances: Floats, shape: tuple[int, int]
-) -> tuple[Floats, Floats]:
+def _clustered_counts(log: Log, labels: Integers, chances: Floats, shape: tuple[int, int]) -> tuple[Floats, Floats]:
     """Squares of what each unit's rows are beyond its chances, and the largest of these."""
     squares, steps = np.zeros(shape), np.ones(shape)
     assert log.units is not None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headstart.arrays import Floats, Integers
+from headstart.arrays import Bools, Floats, Integers
 from headstart.logs.log import Log
 
 if TYPE_CHECKING:
@@ -48,16 +48,19 @@ class Groups:
         return "; or ".join(texts) + more
 
 
-def split_halves(log: Log, seed: int) -> tuple[Log, Log]:
-    """Two random halves of the rows, of the units if there are any; a log of one row or unit is both."""
+def split_rows(log: Log, seed: int) -> Bools:
+    """Which rows are in the first of two random halves, of the units if there are any, (n,)."""
     units = np.arange(len(log)) if log.units is None else np.unique(log.units, return_inverse=True)[1]
     order = np.random.default_rng([seed, 1]).permutation(int(units.max()) + 1)
-    middle = order.size // 2
-    if middle == 0:
-        return log, log
     is_first = np.zeros(order.size, np.bool_)
-    is_first[order[:middle]] = True
-    return log.take(is_first[units]), log.take(~is_first[units])
+    is_first[order[: order.size // 2]] = True
+    return np.asarray(is_first[units])
+
+
+def split_halves(log: Log, seed: int) -> tuple[Log, Log]:
+    """Two random halves of the rows, of the units if there are any; a log of one row or unit is both."""
+    is_first = split_rows(log, seed)
+    return (log.take(is_first), log.take(~is_first)) if is_first.any() else (log, log)
 
 
 def grow_groups(grown: Log, looked: Log, action: int | None = None) -> Groups:

@@ -17,7 +17,7 @@ import numpy as np
 
 from headstart.arrays import Floats, Integers
 from headstart.estimates.totals import judge_totals, worst_of_many
-from headstart.judgement.audit.checks.cells import Cells, count_cells, judge_actions
+from headstart.judgement.audit.checks.cells import Cells, count_cells, judge_actions, largest_weight
 from headstart.judgement.audit.checks.groups import Groups
 from headstart.judgement.audit.checks.overlap import OverlapFinding
 from headstart.logs.log import Log
@@ -80,10 +80,12 @@ def check_weights(
         chi_square, degrees, p_value = _chi_square(sums, totals.n, totals.off)
     else:
         chi_square, degrees, p_value = _of_counts(matrix, np.bincount(sample.actions, minlength=len(names)))
-    largest = 1.0 / sums.rarest
+    largest = largest_weight(sums)
     cells = count_cells(groups.log, groups.labels, groups.n_groups, largest, has_vectors=is_logged)
     periods = _periods(sample, largest) if is_logged else None
-    found = [(_judged(each, never, matrix), words) for each, words in ((cells, groups.describe), (periods, _when)) if each]
+    found = [
+        (_judged(each, never, matrix), words) for each, words in ((cells, groups.describe), (periods, _when)) if each
+    ]
     worst = _find_worst(found, names)
     nearest = _nearest_actions(groups)
     fault, scale = _find_fault(totals, sums.n, nearest, is_uneven=worst is not None)
@@ -164,7 +166,7 @@ def _find_fault(totals: _Totals, rows: Floats, nearest: Integers, *, is_uneven: 
     return fault, scale
 
 
-def _periods(sample: Log, largest: Floats) -> Cells | None:
+def _periods(sample: Log, largest: float) -> Cells | None:
     """Cells of equal parts of the time, as many rows each; None for a log without times."""
     if sample.times is None:
         return None

@@ -28,6 +28,8 @@ class Groups:
 
     log: Log  # the half that is looked at
     labels: Integers  # (rows,) of that half
+    grown: Log  # the half that the tree was grown on
+    grown_labels: Integers  # (rows,) of that half
     grown_rates: Floats  # (groups, targets) shares in the half that the tree was grown on
     grown_rows: Integers  # (groups,) its rows there
     tree: DecisionTreeClassifier | None  # None where there are no contexts: everybody is one group
@@ -69,7 +71,8 @@ def grow_groups(grown: Log, looked: Log, action: int | None = None) -> Groups:
     n_targets = grown.n_actions if action is None else 2
     if grown.n_features == 0 or np.unique(targets).size < 2:
         shares = np.bincount(targets, minlength=n_targets) / len(grown)
-        return Groups(looked, np.zeros(len(looked), np.int64), shares[None, :], np.array([len(grown)]), None)
+        alone = [np.zeros(len(half), np.int64) for half in (looked, grown)]
+        return Groups(looked, alone[0], grown, alone[1], shares[None, :], np.array([len(grown)]), None)
     from sklearn.tree import DecisionTreeClassifier
 
     tree = DecisionTreeClassifier(
@@ -84,7 +87,8 @@ def grow_groups(grown: Log, looked: Log, action: int | None = None) -> Groups:
     rates = np.zeros((leaves.size, n_targets))
     rates[:, tree.classes_] = tree.tree_.value[leaves, 0] / tree.tree_.value[leaves, 0].sum(axis=1, keepdims=True)
     rows = tree.tree_.n_node_samples[leaves].astype(np.int64)
-    return Groups(looked, place[tree.apply(looked.contexts)], rates, rows, tree)
+    labels, grown_labels = (place[tree.apply(half.contexts)] for half in (looked, grown))
+    return Groups(looked, labels, grown, grown_labels, rates, rows, tree)
 
 
 Condition = tuple[int, float, bool]  # column, threshold, is above

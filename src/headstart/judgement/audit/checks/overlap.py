@@ -57,14 +57,13 @@ def describe_overlap(
     A zone is made of the groups of one half of the rows that show the action at a rate below the limit, or at most
     once where five rows were to be expected. It is believed if on the other half the upper limit of its rate (Clopper
     and Pearson, over all actions together) is below that too. The limit is 0.01 or, for logged propensities, the
-    smallest one of the action (at least 0.004), and no more than a fifth of its share. To be sure of none it takes
+    smallest one in the log (at least 0.004), and no more than a fifth of its share. To be sure of none it takes
     ln(1 / alpha) / limit users in that half.
     """
     shares = sums.n / sums.n.sum()
     tried = [int(a) for a in np.argsort(-sums.n, kind="stable")[:_MOST_TREES] if sums.n[a] > 0]
     alpha = (_SURE_LOGGED if is_logged else 1.0 - level) / max(1, len(tried))
-    rarest = np.nan_to_num(sums.rarest, nan=1.0)
-    limits = np.minimum(np.maximum(_NEVER_LOGGED, rarest) if is_logged else _NEVER, shares / 5.0)
+    limit = max(_NEVER_LOGGED, float(np.nanmin(sums.rarest))) if is_logged else _NEVER
     middles = np.tile((EDGES[:-1] + EDGES[1:]) / 2.0, (len(counts), 1))
     middles[:, 0] = (np.nan_to_num(sums.rarest) + EDGES[1]) / 2.0
     stands_for = counts / middles  # users per bin, to the width of the bins
@@ -74,7 +73,7 @@ def describe_overlap(
         users_1, users_5 = (stands_for[:, b].sum(axis=1) / stands_for.sum(axis=1) for b in (below_1, below_5))
     actions = []
     for a, name in enumerate(grown.action_names):
-        zone = _find_zone(grown, looked, a, shares[a], limits[a], alpha) if a in tried else _NO_ZONE
+        zone = _find_zone(grown, looked, a, shares[a], min(limit, shares[a] / 5.0), alpha) if a in tried else _NO_ZONE
         actions.append(
             ActionOverlap(
                 name,

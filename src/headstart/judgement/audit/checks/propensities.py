@@ -27,6 +27,7 @@ ALPHA = 1e-3  # of a false alarm by the totals of all actions together; the same
 MATERIAL = 0.05  # a ratio this far from 1 matters; less is rounding, however sure
 UNEVEN = 0.1  # the same in a group of users or a period
 N_PERIODS = 5
+N_SUSPECTS = 10  # cells of an action and a group that are judged: those that look worst on the other half
 _MANY_STRANGERS = 0.4  # of the rows with propensities like another action's
 _CLEARLY_NEARER = 0.3  # of a correlation with another action's rates above that with its own
 
@@ -81,11 +82,16 @@ def check_weights(
     else:
         chi_square, degrees, p_value = _of_counts(matrix, np.bincount(sample.actions, minlength=len(names)))
     largest = largest_weight(sums)
-    cells = count_cells(groups.log, groups.labels, groups.n_groups, largest, has_vectors=is_logged)
+    cells, suspects = (
+        count_cells(rows, labels, groups.n_groups, largest, has_vectors=is_logged)
+        for rows, labels in ((groups.log, groups.labels), (groups.grown, groups.grown_labels))
+    )
     periods = _periods(sample, largest) if is_logged else None
     found = [
         (_judged(each, never, matrix), words) for each, words in ((cells, groups.describe), (periods, _when)) if each
     ]
+    spread = _spread(found[0][0])
+    found[0] = _choose(*found[0], suspects)
     worst = _find_worst(found, names)
     nearest = _nearest_actions(groups)
     fault, scale = _find_fault(totals, sums.n, nearest, is_uneven=worst is not None)
@@ -98,7 +104,7 @@ def check_weights(
         degrees=degrees,
         p_value=p_value,
         is_chi_square_of_counts=matrix is not None,
-        group_spread=_spread(found[0][0]),
+        group_spread=spread,
         group_p_value=worst_of_many(found[0][0].p_values),
         period_p_value=worst_of_many(found[1][0].p_values) if len(found) > 1 else 1.0,
         worst=worst if is_logged else None,
@@ -155,8 +161,9 @@ def _find_fault(totals: _Totals, rows: Floats, nearest: Integers, *, is_uneven: 
     """What is wrong with the propensities, if it is sure and large enough to matter; and by what factor, if that is
     all."""
     is_shown = rows > 0
-    alpha = ALPHA / (is_shown.sum() + 1)
-    is_off = bool((is_shown & (totals.p_values < alpha) & (np.abs(totals.off) > MATERIAL)).any())
+    alpha = ALPHA / 2.0  # half of it for each action, half for all of them
+    is_off = is_shown & (totals.p_values < alpha / is_shown.sum()) & (np.abs(totals.off) > MATERIAL)
+    is_off = bool(is_off.any())
     is_overall_off = totals.overall_p < alpha and abs(totals.overall - 1.0) > MATERIAL
     if not (is_off or is_overall_off or is_uneven):
         return "none", 1.0
@@ -186,10 +193,21 @@ def _judged(cells: Cells, never: Floats, matrix: Floats | None) -> Cells:
     return cells
 
 
+def _choose(
+    cells: Cells, words: Callable[[Sequence[int]], str], suspects: Cells
+) -> tuple[Cells, Callable[[Sequence[int]], str]]:
+    """The cells that looked worst on the other half of the rows: who asks fewer questions pays for fewer."""
+    doubts = np.where(np.isfinite(cells.p_values), np.nan_to_num(suspects.p_values, nan=1.0), np.inf)
+    worst = np.argsort(doubts, axis=None, kind="stable")[:N_SUSPECTS]
+    is_chosen = np.zeros(doubts.size, np.bool_)
+    is_chosen[worst] = True
+    return replace(cells, p_values=np.where(is_chosen.reshape(doubts.shape), cells.p_values, np.nan)), words
+
+
 def _find_worst(
     found: list[tuple[Cells, Callable[[Sequence[int]], str]]], names: tuple[object, ...]
 ) -> tuple[str, object, float] | None:
-    """The surest of the cells that are off by 10 %, if that is a chance of 1 in 1,000 over all that were judged."""
+    """The surest of the cells that are off by 10 %, if it has a chance of 1 in 1,000 over all that are judged."""
     for cells, words in found:
         n_judged = max(1, int(np.isfinite(cells.p_values).sum()))
         p_values = np.where(np.abs(np.nan_to_num(cells.ratios, nan=np.inf) - 1.0) > UNEVEN, cells.p_values, np.nan)

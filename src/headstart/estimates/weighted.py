@@ -6,7 +6,7 @@ m = sum(w y) / sum(w) over the rows of an action (Hajek 1971), w = 1/p. It is a 
 
 its influence, and the standard error is the root of the influences' sum of squares (linearisation: Cochran 1977,
 6.4). Influences of different means may be added and subtracted row by row before they are squared, which gives the
-error of a difference; summed within a cluster first, they would give a clustered one.
+error of a difference; summed within a unit first, they give an error by units, for rows that depend on each other.
 
 The factor f makes up for residuals that are taken around the rows' own mean. N is Kish's (1965) effective size: with
 equal weights it is the number of rows and the error is s / sqrt(n) exactly, and rows without weight do not count. n
@@ -131,8 +131,15 @@ def weigh_ratio(terms: Floats, divisors: Floats) -> Ratio:
     return Ratio(value, (terms - value * divisors) * (math.sqrt(size / (size - 1.0)) / total))
 
 
-def root_sum_square(influence: Floats) -> float:
-    """The standard error of an estimate, or of a difference of estimates, by its rows' influences."""
+def root_sum_square(influence: Floats, units: Integers | None = None) -> float:
+    """The standard error of an estimate, or of a difference of estimates, by its rows' influences.
+
+    Rows of one unit are summed before they are squared, times G / (G - 1) for G units (Liang and Zeger 1986).
+    """
+    if units is not None:
+        influence = np.bincount(np.unique(units, return_inverse=True)[1], influence)
+        n = influence.size
+        return float(np.sqrt(influence @ influence * (n / (n - 1.0)))) if n > 1 else math.inf
     return float(np.sqrt(influence @ influence))
 
 

@@ -27,7 +27,19 @@ class Section:
 
 def write_sections(audit: Audit, n_most: int) -> list[Section]:
     """Every section in the order of reading, tables of at most `n_most` rows."""
-    makers = (_actions, _propensities, _overlap, _balance, _refutations, _leakage, _sensitivity, _value, _population)
+    makers = (
+        _actions,
+        _copies,
+        _propensities,
+        _overlap,
+        _balance,
+        _refutations,
+        _leakage,
+        _telling,
+        _sensitivity,
+        _value,
+        _population,
+    )
     sections = [section for maker in makers for section in maker(audit)]
     return [_finish(section, audit, n_most) for section in sections]
 
@@ -181,8 +193,7 @@ def _refutations(audit: Audit) -> Iterator[Section]:
     )
     sentence = (
         f"The best action leads the second by {number(found.weighted)} (s.e. {number(found.weighted_error, 2)}) by "
-        f"weighting and by {number(found.robust)} (s.e. {number(found.robust_error, 2)}) doubly robust. Of outcomes "
-        f"dealt out at random, {as_percent(found.chance_p_value)} gave as large a difference."
+        f"weighting and by {number(found.robust)} (s.e. {number(found.robust_error, 2)}) doubly robust."
     )
     yield Section("refutations", title, (sentence,), ("test", "expected", "found", "s.e.", ""), rows)
 
@@ -195,6 +206,31 @@ def _leakage(audit: Audit) -> Iterator[Section]:
     sentence = "How much of the outcome one context tells by itself within an action (R2; AUC if it is yes or no)."
     header = ("column", "R2", "AUC", "finding")
     yield Section("leakage", "Is the outcome among the contexts?", (sentence,), header, rows)
+
+
+def _telling(audit: Audit) -> Iterator[Section]:
+    found = audit.telling.columns
+    if not found:
+        return
+    rows = tuple(
+        (column.name, as_percent(column.share), str(column.action), "tells" if column.is_telling else "none")
+        for column in found
+    )
+    sentence = (
+        "How often one column alone says whether an action was taken, beyond always guessing the same. A column that "
+        "was written down with the action says what was done, not who the user is: it is left out of all else here."
+    )
+    header = ("column", "told", "action", "finding")
+    yield Section("telling", "Is the action among the contexts?", (sentence,), header, rows)
+
+
+def _copies(audit: Audit) -> Iterator[Section]:
+    if audit.copies.is_material:
+        sentence = (
+            f"{as_percent(audit.copies.share)} of the rows are the same as another one in every column, the action "
+            "and the outcome. They count as rows of one unit: errors are larger, and virtual plays fewer, by that."
+        )
+        yield Section("copies", "Is every row there once?", (sentence,))
 
 
 def _sensitivity(audit: Audit) -> Iterator[Section]:
@@ -278,5 +314,5 @@ def _population(audit: Audit) -> Iterator[Section]:
 
 def numeric_columns(section: Section) -> Sequence[int]:
     """Which columns hold numbers, to be set flush right: all but the first and those of words."""
-    words = {"who", "expected", "finding", "", "test"}
+    words = {"who", "expected", "finding", "", "test"} | ({"action"} if section.key == "telling" else set())
     return [j for j, name in enumerate(section.header) if j and name not in words]

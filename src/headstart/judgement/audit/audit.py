@@ -13,12 +13,14 @@ from headstart.estimates.summary import Summary
 from headstart.judgement.audit.checks.actions import ActionsFinding
 from headstart.judgement.audit.checks.balance import BalanceFinding, TotalsFinding
 from headstart.judgement.audit.checks.calibration import CalibrationFinding
+from headstart.judgement.audit.checks.copies import CopiesFinding
 from headstart.judgement.audit.checks.leakage import LeakageFinding
 from headstart.judgement.audit.checks.overlap import OverlapFinding
 from headstart.judgement.audit.checks.population import PopulationFinding
 from headstart.judgement.audit.checks.propensities import PropensityFinding
 from headstart.judgement.audit.checks.refutations import RefutationFinding
 from headstart.judgement.audit.checks.sensitivity import SensitivityFinding
+from headstart.judgement.audit.checks.telling import TellingFinding
 from headstart.judgement.audit.checks.value import ValueFinding
 from headstart.judgement.audit.findings import CHECKS, Material, Settings
 from headstart.judgement.audit.intake import Intake, take_in
@@ -62,6 +64,8 @@ class Audit:
     calibration: CalibrationFinding
     refutations: RefutationFinding
     leakage: LeakageFinding
+    telling: TellingFinding
+    copies: CopiesFinding
     sensitivity: SensitivityFinding | None  # None when fewer than two actions have rows
     value: ValueFinding | None
     population: PopulationFinding | None  # None when none was given

@@ -12,7 +12,6 @@ import numpy as np
 
 from headstart.arrays import Floats
 from headstart.estimates.doubly_robust import robust_means, robust_table_means
-from headstart.estimates.propensity.missing import fill_missing
 from headstart.estimates.summary import Summary
 from headstart.judgement.audit.checks.actions import ActionsFinding, describe_actions
 from headstart.judgement.audit.checks.balance import BalanceFinding, TotalsFinding, check_totals, describe_balance
@@ -85,11 +84,12 @@ class Material:
 
     @cached_property
     def actions(self) -> ActionsFinding:
-        return describe_actions(self.sums, self.names, self.settings.level)
+        return describe_actions(self.sums, self.names, self.settings.level, self.sample)
 
     @cached_property
     def overlap(self) -> OverlapFinding:
-        return describe_overlap(self.log.propensity_counts(EDGES), self.sums, *self.halves, self.settings.level)
+        counts, level = self.log.propensity_counts(EDGES), self.settings.level
+        return describe_overlap(counts, self.sums, *self.halves, level, is_logged=self.is_logged)
 
     @cached_property
     def never(self) -> Floats:
@@ -104,18 +104,12 @@ class Material:
             return np.full(len(self.names), n)
         return np.asarray((matrix > 0.0).sum(axis=0) * (n / len(matrix)))
 
-    def reestimate(self, contexts: Floats) -> Log:
-        """The sample with other contexts and the propensities that those suggest."""
-        rows = self.sample
-        other = Log(rows.actions, rows.outcomes, contexts, n_actions=rows.n_actions)
-        return fill_missing(other, self.settings.seed).log
-
 
 def _totals(material: Material) -> TotalsFinding | None:
     """None for estimated propensities, whose totals are true by fitting."""
     if not material.is_logged:
         return None
-    return check_totals(material.sums, material.names, material.reached, material.never)
+    return check_totals(material.sums, material.names, material.reached, material.never, material.sample)
 
 
 def _balance(material: Material) -> BalanceFinding:
@@ -124,6 +118,7 @@ def _balance(material: Material) -> BalanceFinding:
         material.log.context_sums(),
         tuple(material.log.context_names),
         material.names,
+        material.sample,
         is_logged=material.is_logged,
         barred={name for name, share in zip(material.names, material.never, strict=True) if share >= _BARRED},
     )
@@ -141,9 +136,7 @@ def _propensities(material: Material) -> PropensityFinding:
 
 
 def _refutations(material: Material) -> RefutationFinding:
-    best, second = material.actions.best, material.actions.second
-    reestimate = None if material.is_logged else material.reestimate
-    return refute(material.sample, best, second, reestimate, material.settings.seed)
+    return refute(material.sample, material.actions.best, material.actions.second)
 
 
 def _population(material: Material) -> PopulationFinding | None:
@@ -163,8 +156,8 @@ def _summary(material: Material) -> Summary:
             whole = whole.with_propensities(shares[whole.actions])
         users = users_of(material.population, whole, material.settings.n_sample, material.settings.seed).contexts
         return robust_means(whole, users=users).summary
-    if isinstance(log, Log):
-        return robust_means(log).summary
+    if len(material.sample) == len(log):
+        return robust_means(material.sample).summary
     return robust_table_means(log, material.sample).summary
 
 
@@ -185,6 +178,8 @@ CHECKS: tuple[Check, ...] = (
     Check("calibration", lambda material: describe_calibration(material.groups)),
     Check("refutations", _refutations),
     Check("leakage", lambda material: material.intake.leakage),
+    Check("telling", lambda material: material.intake.telling),
+    Check("copies", lambda material: material.intake.copies),
     Check("sensitivity", lambda material: find_tipping_point(material.actions, material.sample)),
     Check("value", lambda material: find_value(material.log, material.actions, material.settings.horizon)),
     Check("population", _population),

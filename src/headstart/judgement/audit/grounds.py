@@ -60,9 +60,11 @@ def find_wrong_propensities(audit: Audit) -> Iterator[Found]:
             "look at how they were logged; or leave them out and have them estimated",
         )
     elif found.fault == "wrong in places":
+        assert found.worst is not None
+        who, action, ratio = found.worst
         yield Found(
-            f"in groups of like users the logged propensities are off by {percent(found.group_spread)} (a standard "
-            "deviation, noise taken off), though right on the whole",
+            f"the logged propensities are right on the whole and wrong in places: among {who} the rows of {action} "
+            f"stand for {percent(ratio)} of the users, where it should be 100 %",
             "look at how they were logged; or leave them out and have them estimated",
         )
 
@@ -84,16 +86,22 @@ def find_no_overlap(least: float, most: float) -> Callable[[Audit], Iterator[Fou
     return find
 
 
-def find_thin_overlap(audit: Audit) -> Iterator[Found]:
-    """Common actions of which a tenth of the users had hardly a chance."""
-    for action, known in zip(audit.overlap.actions, audit.actions.actions, strict=True):
-        if action.users_below_1 >= 0.1 and known.rows >= 0.05 * audit.facts.n_rows:
-            rows = sum(action.counts[: _n_bins_below_1(audit.overlap.edges)])
-            yield Found(
-                f"{percent(action.users_below_1)} of the users had a chance below 1 % of {action.name}: {rows} rows "
-                "speak for all of them",
-                "cap the action's virtual plays, or decide for the other users only",
-            )
+def find_thin_overlap(*, is_logged: bool) -> Callable[[Audit], Iterator[Found]]:
+    """Common actions of which a tenth of the users had hardly a chance, by logged or by estimated propensities."""
+
+    def find(audit: Audit) -> Iterator[Found]:
+        if is_logged != (audit.facts.propensities == "logged"):
+            return
+        for action, known in zip(audit.overlap.actions, audit.actions.actions, strict=True):
+            if action.users_below_1 >= 0.1 and known.rows >= 0.05 * audit.facts.n_rows:
+                rows = sum(action.counts[: _n_bins_below_1(audit.overlap.edges)])
+                yield Found(
+                    f"{percent(action.users_below_1)} of the users had a chance below 1 % of {action.name}: {rows} "
+                    "rows speak for all of them",
+                    "cap the action's virtual plays, or decide for the other users only",
+                )
+
+    return find
 
 
 def _n_bins_below_1(edges: tuple[float, ...]) -> int:
@@ -167,15 +175,43 @@ def find_refuted(audit: Audit) -> Iterator[Found]:
         )
 
 
-def find_heavy_rows(audit: Audit) -> Iterator[Found]:
-    """Actions whose mean hangs on one row."""
-    for action in audit.actions.actions:
-        if is_heavy(action):
+def find_heavy_rows(*, is_logged: bool) -> Callable[[Audit], Iterator[Found]]:
+    """Actions whose mean hangs on one row, by logged or by estimated propensities."""
+
+    def find(audit: Audit) -> Iterator[Found]:
+        if is_logged != (audit.facts.propensities == "logged"):
+            return
+        for action in audit.actions.actions:
+            if is_heavy(action):
+                yield Found(
+                    f"one row carries {percent(action.heaviest_share)} of the mean of {action.name}: its "
+                    f"{action.virtual_plays} virtual plays promise too much",
+                    "cap the action's virtual plays",
+                )
+
+    return find
+
+
+def find_telling_columns(audit: Audit) -> Iterator[Found]:
+    """Columns that are the action, or were written down with it."""
+    for column in audit.telling.columns:
+        if column.is_telling:
             yield Found(
-                f"one row carries {percent(action.heaviest_share)} of the mean of {action.name}: its "
-                f"{action.virtual_plays} virtual plays promise too much",
-                "cap the action's virtual plays",
+                f"the column {column.name} tells the action: it alone says in {percent(column.share)} of the cases "
+                f"whether it was {column.action}",
+                f"leave out {column.name} if it was written down with the action (the rest was judged without it); "
+                "if the action was chosen by it, the log cannot compare",
             )
+
+
+def find_copied_rows(audit: Audit) -> Iterator[Found]:
+    """Rows that stand in the log twice."""
+    if audit.copies.is_material:
+        yield Found(
+            f"{percent(audit.copies.share)} of the rows are copies of another: the same in every column, the action "
+            "and the outcome",
+            "leave copies out, or say whose rows they are (unit=) if users came again; errors count them as one",
+        )
 
 
 def find_tipping(audit: Audit) -> Iterator[Found]:

@@ -1,8 +1,9 @@
 """The way in: what becomes of a log before anything is judged or started from it; the same for audit and start.
 
-1. A sorted sample of its rows, all of them if there are no more than asked for.
+1. A sorted sample of its rows, all of them if there are no more than asked for. Copies of a row are one unit.
 2. Values far outside all others are drawn to the range of those.
-3. Columns that tell the outcome are left out: what was written down after the fact neither judges nor adjusts.
+3. Columns that tell the outcome or the action are left out: what was written down after the fact neither judges nor
+   adjusts.
 4. Propensities that are missing are estimated.
 """
 
@@ -16,7 +17,9 @@ from headstart.arrays import Floats
 from headstart.errors import OptionError
 from headstart.estimates.outliers import FoundRange, clip_log, find_ranges
 from headstart.estimates.propensity.missing import fill_with_sample
+from headstart.judgement.audit.checks.copies import CopiesFinding, find_copies
 from headstart.judgement.audit.checks.leakage import LeakageFinding, find_leaks
+from headstart.judgement.audit.checks.telling import TellingFinding, find_telling
 from headstart.judgement.audit.rows import draw_sorted
 from headstart.logs.any_log import AnyLog
 from headstart.logs.log import Log
@@ -32,6 +35,8 @@ class Intake:
     whole: Log  # the same rows with every column
     is_logged: bool  # the propensities are the log's own
     leakage: LeakageFinding
+    telling: TellingFinding
+    copies: CopiesFinding
     notes: tuple[str, ...]  # what was done, in words
 
 
@@ -45,8 +50,10 @@ def take_in(log: AnyLog, n_sample: int, seed: int) -> Intake:
     whole = draw_sorted(log, n_sample, seed)
     if len(whole) < len(log):
         notes.append(f"{len(whole):,} of {len(log):,} rows, drawn by lot, were looked at one by one")
-    leakage = find_leaks(whole)
-    left_out = [column.name for column in leakage.of_kind("leak")]
+    copies, same = find_copies(whole, len(log))
+    whole = whole if same is None else whole.with_units(same.tolist())
+    telling, leakage = find_telling(whole, seed), find_leaks(whole)
+    left_out = [*telling.names, *(column.name for column in leakage.of_kind("leak"))]
     log, sample = log.without(left_out), whole.without(left_out)
     is_logged = log.has_propensities
     if not is_logged:
@@ -54,7 +61,7 @@ def take_in(log: AnyLog, n_sample: int, seed: int) -> Intake:
         assert sample.propensity_matrix is not None
         whole = whole.with_propensities(sample.propensity_matrix)
         notes.append(note)
-    return Intake(log, sample, whole, is_logged, leakage, tuple(notes))
+    return Intake(log, sample, whole, is_logged, leakage, telling, copies, tuple(notes))
 
 
 def _bound(log: AnyLog) -> tuple[AnyLog, list[str]]:

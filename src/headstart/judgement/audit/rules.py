@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from headstart.judgement.audit.checks.balance import LARGE, Glanced, word_balance, word_totals
 from headstart.judgement.audit.grounds import (
+    find_copied_rows,
     find_estimated,
     find_heavy_rows,
     find_leaked_columns,
@@ -15,6 +16,7 @@ from headstart.judgement.audit.grounds import (
     find_one_action,
     find_other_users,
     find_refuted,
+    find_telling_columns,
     find_thin_overlap,
     find_tipping,
     find_unadjusted,
@@ -32,7 +34,7 @@ _WRONG_TOTALS: Rule[Glanced] = Rule(
     "wrong propensities",
     "totals",
     "note",
-    "the rows of an action, weighted, stand for a number of users that is off by 5 % and by 3.29 standard errors",
+    "the rows of an action, weighted, stand for a number of users that is off by 5 % (1 in 1,000, all actions)",
     word_totals,
     odds=0.2,
 )
@@ -61,11 +63,19 @@ RULES: tuple[Rule[Audit], ...] = (
         "propensities",
         "stop",
         "the weights of an action's rows add up to more than 5 % off the number of users (1 in 1,000, all actions "
-        "together), or by 10 % between groups of users (1 in 10,000)",
+        "together), or to 10 % off in a group of users or a period of time (1 in 1,000 each)",
         find_wrong_propensities,
         odds=0.2,
     ),
     _WRONG_TOTALS,
+    Rule(
+        "tells the action",
+        "telling",
+        "stop",
+        "a column alone tells an action from the others in 95 % of the rarer ones' rows",
+        find_telling_columns,
+        odds=0.5,
+    ),
     Rule(
         "no overlap",
         "overlap",
@@ -79,8 +89,16 @@ RULES: tuple[Rule[Audit], ...] = (
         "thin overlap",
         "overlap",
         "cap",
-        "10 % of the users or more had a chance below 0.01 of an action that has 5 % of the rows",
-        find_thin_overlap,
+        "10 % of the users or more had an estimated chance below 0.01 of an action that has 5 % of the rows",
+        find_thin_overlap(is_logged=False),
+    ),
+    # Small chances that were logged, and are true, cost effective rows and nothing else: the caps have it already.
+    Rule(
+        "thin overlap",
+        "overlap",
+        "note",
+        "the same for a logged chance",
+        find_thin_overlap(is_logged=True),
     ),
     Rule(
         "leaked outcome",
@@ -144,9 +162,12 @@ RULES: tuple[Rule[Audit], ...] = (
         "heavy row",
         "actions",
         "cap",
-        "one row carries more than 10 % of an action's mean and half of its variance, of 30 rows or more",
-        find_heavy_rows,
+        "by estimated propensities one row carries more than 10 % of an action's mean and half of its variance, of "
+        "30 rows or more",
+        find_heavy_rows(is_logged=False),
     ),
+    Rule("heavy row", "actions", "note", "the same by logged propensities", find_heavy_rows(is_logged=True)),
+    Rule("copied rows", "copies", "cap", "1 % of the rows or more are copies of another", find_copied_rows),
     Rule(
         "tipping point",
         "sensitivity",

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from headstart.arrays import Floats
+from headstart.arrays import Floats, Integers
 from headstart.estimates.weighted import weigh_sums
+from headstart.logs.log import Log
 from headstart.logs.sums import ActionSums
 
 
@@ -25,7 +27,7 @@ class ActionFinding:
     low: float
     high: float
     variance: float  # of one outcome; 0 where a single row leaves it unknown
-    effective_size: float  # (sum w)^2 / sum w^2, Kish's
+    effective_size: float  # (sum w)^2 / sum w^2, Kish's; by units, over the design effect
     virtual_plays: int
     heaviest_share: float  # of the sum of weights, by one row
 
@@ -50,12 +52,23 @@ class ActionsFinding:
         return self.lead_low > 0.0
 
 
-def describe_actions(sums: ActionSums, names: tuple[Hashable, ...], level: float) -> ActionsFinding:
-    """Every number from sums, so that rows and tables of any size give the same."""
+def describe_actions(
+    sums: ActionSums, names: tuple[Hashable, ...], level: float, sample: Log | None = None
+) -> ActionsFinding:
+    """Every number from sums, so that rows and tables of any size give the same.
+
+    If the sample has units, errors and effective sizes are by units: the sample says how much its rows' dependence
+    adds (`_by_units`).
+    """
     from scipy.special import stdtrit
 
     is_binary, found = _is_binary(sums), weigh_sums(sums)
-    means, errors, sizes = found.means, found.standard_errors, found.sizes
+    means, sizes, variances = found.means, found.sizes, found.standard_errors**2
+    together = None if sample is None or sample.units is None else _by_units(sample, means, float(sums.n.sum()))
+    if together is not None:
+        effects = np.maximum(together.effects, 1.0)
+        variances, sizes = variances * effects, sizes / effects
+    errors = np.sqrt(variances)
     variances = np.nan_to_num(found.variances)
     with np.errstate(divide="ignore", invalid="ignore"):
         raw, heaviest = sums.y / sums.n, 1.0 / (sums.rarest * sums.w)
@@ -80,7 +93,7 @@ def describe_actions(sums: ActionSums, names: tuple[Hashable, ...], level: float
         )
         for a in range(len(names))
     )
-    return ActionsFinding(level, is_binary, actions, *_lead(means, errors, sizes, level))
+    return ActionsFinding(level, is_binary, actions, *_lead(means, errors, sizes, level, together))
 
 
 def _is_binary(sums: ActionSums) -> bool:
@@ -103,10 +116,49 @@ def _wilson(means: Floats, errors: Floats, sizes: Floats, quantiles: Floats) -> 
     return np.maximum(0.0, centre - half), np.minimum(1.0, centre + half)
 
 
+class _Together(NamedTuple):
+    """What rows of one unit have in common."""
+
+    effects: Floats  # (K,) design effects: how many times larger variances are than for independent rows
+    influence: Floats  # (n,) of each row of the sample on the mean of its own action
+    actions: Integers  # (n,)
+    units: Integers  # (n,)
+
+    def covariance(self, first: int, second: int) -> float:
+        """Of two actions' means: units that have rows of both."""
+        ours, theirs = (
+            np.bincount(self.units, np.where(self.actions == action, self.influence, 0.0))
+            for action in (first, second)
+        )
+        return float(ours @ theirs)
+
+
+def _by_units(sample: Log, means: Floats, n_rows: float) -> _Together:
+    """Influences w (y - m) / sum(w) of the sample's rows, added within units before they are squared.
+
+    In a sample of a share f of the rows, pairs of rows of one unit are as rare as f^2, so what they add to a variance
+    over that of independent rows counts 1 / f times.
+    """
+    assert sample.units is not None
+    assert sample.propensities is not None
+    k, actions = sample.n_actions, sample.actions
+    w = 1.0 / sample.propensities
+    influence = w * (sample.outcomes - means[actions]) / np.bincount(actions, w, k)[actions]
+    _, units = np.unique(sample.units, return_inverse=True)
+    codes, cell = np.unique(units * k + actions, return_inverse=True)
+    owner = codes % k
+    n_units = np.bincount(owner, minlength=k)
+    added = np.bincount(owner, np.bincount(cell, influence) ** 2, k) * (n_units / np.maximum(n_units - 1.0, 1.0))
+    alone = np.bincount(actions, influence**2, k)
+    more = np.divide(added, alone, out=np.ones(k), where=alone > 0.0) - 1.0
+    return _Together(np.maximum(1.0 + more * (n_rows / len(sample)), 0.0), influence, actions, units)
+
+
 def _lead(
-    means: Floats, errors: Floats, sizes: Floats, level: float
+    means: Floats, errors: Floats, sizes: Floats, level: float, together: _Together | None
 ) -> tuple[int | None, int | None, float, float, float, float]:
-    """The best two, and the difference of their means: rows of two actions are different rows, so errors add."""
+    """The best two, and the difference of their means: rows of two actions are different rows, so errors add, but for
+    what units have in common."""
     from scipy.special import stdtrit
 
     ranked = [int(a) for a in np.argsort(-np.where(np.isnan(means), -np.inf, means), kind="stable")]
@@ -115,5 +167,7 @@ def _lead(
         return (ranked[0] if ranked else None), None, math.nan, math.nan, math.nan, math.nan
     best, second = ranked[:2]
     lead, error = float(means[best] - means[second]), float(np.hypot(errors[best], errors[second]))
+    if together is not None:
+        error = math.sqrt(max(error**2 - 2.0 * together.covariance(best, second), 0.0))
     half = float(stdtrit(max(1.0, min(sizes[best], sizes[second]) - 1.0), 0.5 + level / 2.0)) * error
     return best, second, lead, error, lead - half, lead + half

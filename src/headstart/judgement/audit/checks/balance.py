@@ -1,7 +1,7 @@
 """Balance: whether each action's rows, weighted by 1/p, stand for all users: for as many, and for such as they are.
 
-The number of users is the balance of a constant column. Both are known from sums, in milliseconds: a start asks them
-too.
+The number of users is the balance of a constant column. The numbers come from sums over all rows, whether they are
+more than noise from the rows of the sample.
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ from typing import Protocol
 import numpy as np
 
 from headstart.arrays import Floats
+from headstart.judgement.audit.checks.cells import judge_actions, largest_weight
+from headstart.judgement.audit.checks.likeness import judge_columns
 from headstart.judgement.audit.reasons import Found, percent
+from headstart.logs.log import Log
 from headstart.logs.sums import ActionSums, ContextSums
 
-OFF, SURE = 0.05, 3.29  # a total is wrong beyond this share of the users and beyond so many standard errors
+OFF, SURE = 0.05, 1e-3  # a total is wrong beyond this share of the users and this chance, over all actions
 SMALL, LARGE = 0.1, 0.25  # standardised mean differences (Austin 2009; Rubin 2001)
-CERTAINTY = 4.0  # standard errors beyond SMALL before an action's imbalance is more than noise
+CHANCE = 1e-3  # of a false alarm, over all columns and actions
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,7 @@ class TotalsFinding:
     names: tuple[object, ...]
     ratios: tuple[float, ...]  # (K,) NaN for an action without rows
     errors: tuple[float, ...]  # (K,) their standard errors
-    wrong: int | None  # the first action whose ratio is off by more than 5 % and by more than 3.29 standard errors
+    wrong: int | None  # the first action whose ratio is off by more than 5 %, beyond a chance of 1 in 1,000 for all
 
 
 @dataclass(frozen=True)
@@ -70,28 +73,22 @@ class Glanced(Protocol):
     def balance(self) -> BalanceFinding: ...
 
 
-def check_totals(sums: ActionSums, names: tuple[object, ...], reached: Floats, never: Floats) -> TotalsFinding:
+def check_totals(
+    sums: ActionSums, names: tuple[object, ...], reached: Floats, never: Floats, sample: Log
+) -> TotalsFinding:
     """Sums of 1/p against the users who had a chance of the action.
 
     `reached`, (K,), are the users of whom the log says that they had one. `never`, (K,), is the share of users who
     as good as never saw the action, as far as that was looked for: rows that stand for fewer users by no more than
-    this are no fault.
+    this are no fault. The sample knows units, and whole vectors of chances.
     """
     is_shown = sums.n > 0.0
+    judged = judge_actions(sums, sample, reached, never, has_vectors=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.where(is_shown, sums.w / reached, np.nan)
-        errors = np.sqrt(variance_of_totals(sums.w, sums.ww, sums.n, reached)) / reached
-    off = np.where(ratios < 1.0, np.maximum(1.0 - ratios - never, 0.0), ratios - 1.0)
-    wrong = np.flatnonzero(is_shown & (off > np.maximum(OFF, SURE * errors)))
-    return TotalsFinding(names, tuple(ratios.tolist()), tuple(errors.tolist()), int(wrong[0]) if wrong.size else None)
-
-
-def variance_of_totals(w: Floats, ww: Floats, rows: Floats, n: Floats | float) -> Floats:
-    """Of a sum of 1/p over an action's rows, n (E[1/p] - 1): E[1/p] by the squares of the weights or, where few rows
-    make those too small, by w / rows."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        mean = np.where(rows > 0, w / rows, np.inf)
-    return np.asarray(np.maximum(0.0, np.maximum(ww - np.square(w) / n, n * mean - n)))
+    is_wrong = is_shown & (np.abs(judged.off) > OFF) & (judged.p_values < SURE / is_shown.sum())
+    wrong = int(np.flatnonzero(is_wrong)[0]) if is_wrong.any() else None
+    return TotalsFinding(names, tuple(ratios.tolist()), tuple(judged.errors.tolist()), wrong)
 
 
 def describe_balance(
@@ -99,6 +96,7 @@ def describe_balance(
     contexts: ContextSums,
     names: tuple[str, ...],
     actions: tuple[object, ...],
+    sample: Log,
     *,
     is_logged: bool,
     barred: Collection[object] = (),
@@ -120,12 +118,16 @@ def describe_balance(
         ColumnBalance(names[j], tuple(before[:, j].tolist()), tuple(after[:, j].tolist()))
         for j in np.flatnonzero(moves)
     )
-    limit = SMALL + CERTAINTY * noise
+    place = {name: j for j, name in enumerate(sample.context_names)}
+    judged = [j for j in np.flatnonzero(moves) if names[j] in place]
+    chosen = np.array([place[names[j]] for j in judged], dtype=np.int64)
+    p_values = judge_columns(sample, chosen, largest_weight(sums), is_logged=is_logged)
+    p_values[:, [name in barred for name in actions]] = np.nan
+    limit = CHANCE / max(1, int(np.isfinite(p_values).sum()))
     unbalanced = [
         (names[j], actions[a], float(after[a, j]))
-        for j in np.flatnonzero(moves)
-        for a in np.flatnonzero(np.abs(after[:, j]) > limit)
-        if actions[a] not in barred
+        for i, j in enumerate(judged)
+        for a in np.flatnonzero((p_values[i] < limit) & (np.abs(after[:, j]) > SMALL))
     ]
     unbalanced.sort(key=lambda row: -abs(row[2]))
     return BalanceFinding(

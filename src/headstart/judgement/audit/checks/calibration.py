@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from headstart.judgement.audit.checks.cells import count_cells
 from headstart.judgement.audit.checks.groups import Groups
-from headstart.judgement.audit.checks.propensities import group_ratios
 
 _BINS = 10
 
@@ -31,10 +31,10 @@ class CalibrationFinding:
 
 def describe_calibration(groups: Groups) -> CalibrationFinding:
     """The curve from groups that the tree found on the other half of the rows."""
-    rows, users, ratios, _ = group_ratios(groups)
-    kept = rows > 0
-    seen, n = rows[kept], users[kept]
-    claimed = seen / (ratios[kept] * n)
+    cells = count_cells(groups.log, groups.labels, groups.n_groups, np.nan, has_vectors=False)
+    kept = cells.rows > 0
+    seen, n = cells.rows[kept], cells.users[kept]
+    claimed = seen / (cells.ratios[kept] * n)
     order = np.argsort(claimed, kind="stable")
     cuts = np.searchsorted(np.cumsum(n[order]), np.linspace(0.0, n.sum(), _BINS + 1)[1:-1])
     points: list[tuple[float, float, float, int]] = []

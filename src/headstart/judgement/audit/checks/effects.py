@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headstart.arrays import Floats
+from headstart.arrays import Floats, Integers
 from headstart.estimates.doubly_robust import robust_terms
 from headstart.estimates.ridge import predict_for, standardise
 from headstart.estimates.weighted import Ratio, root_sum_square, weigh_ratio
@@ -19,10 +19,11 @@ class Effect:
 
     difference: float
     influence: Floats  # (n,)
+    units: Integers | None = None  # (n,) whose rows depend on each other
 
     @property
     def standard_error(self) -> float:
-        return root_sum_square(self.influence)
+        return root_sum_square(self.influence, self.units)
 
 
 def weighted_effect(log: Log, first: int, second: int, outcomes: Floats | None = None) -> Effect:
@@ -31,20 +32,17 @@ def weighted_effect(log: Log, first: int, second: int, outcomes: Floats | None =
     y = log.outcomes if outcomes is None else outcomes
     weights = 1.0 / log.propensities
     ours, theirs = (np.where(log.actions == action, weights, 0.0) for action in (first, second))
-    return _difference(weigh_ratio(ours * y, ours), weigh_ratio(theirs * y, theirs))
+    return _difference(weigh_ratio(ours * y, ours), weigh_ratio(theirs * y, theirs), log.units)
 
 
-def robust_effect(log: Log, first: int, second: int, contexts: Floats | None = None) -> Effect:
-    """The doubly robust difference: ridge regressions by all other rows, corrected by weighted residuals.
-
-    `contexts` in place of the log's changes what the regressions see, and nothing else.
-    """
+def robust_effect(log: Log, first: int, second: int) -> Effect:
+    """The doubly robust difference: ridge regressions by all other rows, corrected by weighted residuals."""
     assert log.propensities is not None
-    (seen,) = standardise(log.contexts if contexts is None else contexts)
+    (seen,) = standardise(log.contexts)
     predicted, _ = predict_for(log.actions, log.outcomes, log.n_actions, seen)
     terms = robust_terms(log.actions, log.outcomes, 1.0 / log.propensities, predicted)
-    return Effect(*weigh_ratio(terms[:, first] - terms[:, second], np.ones(len(log))))
+    return Effect(*weigh_ratio(terms[:, first] - terms[:, second], np.ones(len(log))), log.units)
 
 
-def _difference(ours: Ratio, theirs: Ratio) -> Effect:
-    return Effect(ours.value - theirs.value, ours.influence - theirs.influence)
+def _difference(ours: Ratio, theirs: Ratio, units: Integers | None) -> Effect:
+    return Effect(ours.value - theirs.value, ours.influence - theirs.influence, units)

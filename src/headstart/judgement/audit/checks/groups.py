@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headstart.arrays import Floats, Integers
+from headstart.arrays import Bools, Floats, Integers
 from headstart.logs.log import Log
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ class Groups:
 
     log: Log  # the half that is looked at
     labels: Integers  # (rows,) of that half
+    grown: Log  # the half that the tree was grown on
+    grown_labels: Integers  # (rows,) of that half
     grown_rates: Floats  # (groups, targets) shares in the half that the tree was grown on
     grown_rows: Integers  # (groups,) its rows there
     tree: DecisionTreeClassifier | None  # None where there are no contexts: everybody is one group
@@ -48,13 +50,19 @@ class Groups:
         return "; or ".join(texts) + more
 
 
+def split_rows(log: Log, seed: int) -> Bools:
+    """Which rows are in the first of two random halves, of the units if there are any, (n,)."""
+    units = np.arange(len(log)) if log.units is None else np.unique(log.units, return_inverse=True)[1]
+    order = np.random.default_rng([seed, 1]).permutation(int(units.max()) + 1)
+    is_first = np.zeros(order.size, np.bool_)
+    is_first[order[: order.size // 2]] = True
+    return np.asarray(is_first[units])
+
+
 def split_halves(log: Log, seed: int) -> tuple[Log, Log]:
-    """Two random halves of the rows; a log of one row is both."""
-    order = np.random.default_rng([seed, 1]).permutation(len(log))
-    middle = len(log) // 2
-    if middle == 0:
-        return log, log
-    return log.take(np.sort(order[:middle])), log.take(np.sort(order[middle:]))
+    """Two random halves of the rows, of the units if there are any; a log of one row or unit is both."""
+    is_first = split_rows(log, seed)
+    return (log.take(is_first), log.take(~is_first)) if is_first.any() else (log, log)
 
 
 def grow_groups(grown: Log, looked: Log, action: int | None = None) -> Groups:
@@ -63,7 +71,8 @@ def grow_groups(grown: Log, looked: Log, action: int | None = None) -> Groups:
     n_targets = grown.n_actions if action is None else 2
     if grown.n_features == 0 or np.unique(targets).size < 2:
         shares = np.bincount(targets, minlength=n_targets) / len(grown)
-        return Groups(looked, np.zeros(len(looked), np.int64), shares[None, :], np.array([len(grown)]), None)
+        alone = [np.zeros(len(half), np.int64) for half in (looked, grown)]
+        return Groups(looked, alone[0], grown, alone[1], shares[None, :], np.array([len(grown)]), None)
     from sklearn.tree import DecisionTreeClassifier
 
     tree = DecisionTreeClassifier(
@@ -78,7 +87,8 @@ def grow_groups(grown: Log, looked: Log, action: int | None = None) -> Groups:
     rates = np.zeros((leaves.size, n_targets))
     rates[:, tree.classes_] = tree.tree_.value[leaves, 0] / tree.tree_.value[leaves, 0].sum(axis=1, keepdims=True)
     rows = tree.tree_.n_node_samples[leaves].astype(np.int64)
-    return Groups(looked, place[tree.apply(looked.contexts)], rates, rows, tree)
+    labels, grown_labels = (place[tree.apply(half.contexts)] for half in (looked, grown))
+    return Groups(looked, labels, grown, grown_labels, rates, rows, tree)
 
 
 Condition = tuple[int, float, bool]  # column, threshold, is above

@@ -17,6 +17,8 @@ LEAK_R2, LEAK_AUC = 0.8, 0.95
 SUSPECT_R2, SUSPECT_AUC, SUSPECT_TIMES = 0.4, 0.85, 4.0
 _BINS = 100
 _FEWEST_ROWS = 50  # of an action
+_ROWS_IN_BIN = 20  # on average of an action: of rare successes, a row with a bin to itself would tell its own outcome
+_FEWEST_SUCCESSES = 10  # and failures
 
 
 @dataclass(frozen=True)
@@ -47,10 +49,13 @@ def find_leaks(log: Log) -> LeakageFinding:
         return LeakageFinding((), int(kept.sum()))
     actions, outcomes, contexts = log.actions[kept], log.outcomes[kept], log.contexts[kept]
     is_binary = bool(np.isin(outcomes, (0.0, 1.0)).all())
+    if is_binary and min(outcomes.sum(), outcomes.size - outcomes.sum()) < _FEWEST_SUCCESSES:
+        return LeakageFinding((), int(kept.sum()))
+    n_bins = int(np.clip(kept.sum() // (_ROWS_IN_BIN * np.unique(actions).size), 2, _BINS))
     target = outcomes if is_binary else _ranks_within(actions, outcomes)
     measured = []
     for j, name in enumerate(log.context_names):
-        bins = _bin(contexts[:, j])
+        bins = bin_column(contexts[:, j], n_bins)
         auc = _auc(actions, outcomes, bins, log.n_actions) if is_binary else float("nan")
         measured.append((name, _r2(actions, target, bins, log.n_actions), auc))
     measured.sort(key=lambda row: (-row[1], row[0]))
@@ -76,10 +81,11 @@ def _ranks_within(actions: Integers, outcomes: Floats) -> Floats:
     return ranks
 
 
-def _bin(column: Floats) -> Integers:
+def bin_column(column: Floats, n_most: int) -> Integers:
+    """The place of each value among the different ones or, if these are too many, among so many quantiles, (n,)."""
     values = np.unique(column)
-    if values.size > _BINS:
-        values = np.unique(np.quantile(column, np.arange(1, _BINS) / _BINS))
+    if values.size > n_most:
+        values = np.unique(np.quantile(column, np.arange(1, n_most) / n_most))
         return np.searchsorted(values, column, side="right")
     return np.searchsorted(values, column)
 

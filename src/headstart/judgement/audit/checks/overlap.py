@@ -14,6 +14,11 @@ from headstart.logs.sums import ActionSums
 # A bin holds its lower edge. Fine where it hurts, and 0.01 and 0.05 are edges.
 EDGES = np.concatenate([[0.0, 0.001, 0.005, 0.01], np.round(np.arange(1, 41) * 0.025, 3)])
 _NEVER = 0.01  # a chance below this, and below a fifth of the action's share, is as good as none
+# The same where chances were logged. A smaller one than any that was logged for the action is none too, wherever it
+# is: the propensities do not speak for users who had it. Small chances that were logged are no fault: they are
+# weighted by.
+_NEVER_LOGGED = 0.004
+_SURE_LOGGED = 1e-3  # of a false alarm over all actions, where chances as small as the limit may have been logged
 _MOST_TREES = 30
 
 
@@ -44,16 +49,21 @@ class OverlapFinding:
     n_looked: int  # rows of the half of the sample that zones were tested on
 
 
-def describe_overlap(counts: Integers, sums: ActionSums, grown: Log, looked: Log, level: float) -> OverlapFinding:
+def describe_overlap(
+    counts: Integers, sums: ActionSums, grown: Log, looked: Log, level: float, *, is_logged: bool
+) -> OverlapFinding:
     """Histograms from counts, and per action (the 30 most shown) the zone of users who never see it.
 
-    A zone is made of the groups of one half of the rows that show the action at a rate below 0.01 and below a fifth
-    of its share, or at most once where five rows were to be expected. It is believed if on the other half the upper
-    limit of its rate (Clopper and Pearson, over all actions together) is below that too.
+    A zone is made of the groups of one half of the rows that show the action at a rate below the limit, or at most
+    once where five rows were to be expected. It is believed if on the other half the upper limit of its rate (Clopper
+    and Pearson, over all actions together) is below that too. The limit is 0.01 or, for logged propensities, the
+    smallest one in the log (at least 0.004), and no more than a fifth of its share. To be sure of none it takes
+    ln(1 / alpha) / limit users in that half.
     """
     shares = sums.n / sums.n.sum()
     tried = [int(a) for a in np.argsort(-sums.n, kind="stable")[:_MOST_TREES] if sums.n[a] > 0]
-    alpha = (1.0 - level) / max(1, len(tried))
+    alpha = (_SURE_LOGGED if is_logged else 1.0 - level) / max(1, len(tried))
+    limit = max(_NEVER_LOGGED, float(np.nanmin(sums.rarest))) if is_logged else _NEVER
     middles = np.tile((EDGES[:-1] + EDGES[1:]) / 2.0, (len(counts), 1))
     middles[:, 0] = (np.nan_to_num(sums.rarest) + EDGES[1]) / 2.0
     stands_for = counts / middles  # users per bin, to the width of the bins
@@ -63,7 +73,7 @@ def describe_overlap(counts: Integers, sums: ActionSums, grown: Log, looked: Log
         users_1, users_5 = (stands_for[:, b].sum(axis=1) / stands_for.sum(axis=1) for b in (below_1, below_5))
     actions = []
     for a, name in enumerate(grown.action_names):
-        zone = _find_zone(grown, looked, a, shares[a], alpha) if a in tried else _NO_ZONE
+        zone = _find_zone(grown, looked, a, shares[a], min(limit, shares[a] / 5.0), alpha) if a in tried else _NO_ZONE
         actions.append(
             ActionOverlap(
                 name,
@@ -83,10 +93,9 @@ Zone = tuple[float, float, float, str]
 _NO_ZONE: Zone = (0.0, float("nan"), float("nan"), "")
 
 
-def _find_zone(grown: Log, looked: Log, action: int, share: float, alpha: float) -> Zone:
+def _find_zone(grown: Log, looked: Log, action: int, share: float, limit: float, alpha: float) -> Zone:
     from scipy.special import betaincinv
 
-    limit = min(_NEVER, share / 5.0)
     groups = grow_groups(grown, looked, action)
     seen_grown = groups.grown_rates[:, 1] * groups.grown_rows
     is_rare = (groups.grown_rates[:, 1] < limit) | (seen_grown < 1.5)

@@ -2,28 +2,32 @@
 
 W_a = sum of 1/p over the rows of action a has mean n if p is the chance of the action taken (and everybody had one),
 whatever the outcomes and the contexts are. So W_a / n is 1 up to noise, mean(1/p) is K, and the same holds in every
-group of users. Propensities that are too small by a factor have the same ratio everywhere; those of another action do
-not, and lie nearer to that action's rates.
+group of users and every period of time. Propensities that are too small by a factor have the same ratio everywhere;
+those of another action do not, and lie nearer to that action's rates. Where whole vectors of chances are known, the
+number of rows is judged against their sum instead. `estimates.totals` says how a total is judged.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from headstart.arrays import Floats, Integers
-from headstart.judgement.audit.checks.balance import variance_of_totals
+from headstart.estimates.totals import judge_totals, worst_of_many
+from headstart.judgement.audit.checks.cells import Cells, count_cells, judge_actions, largest_weight
 from headstart.judgement.audit.checks.groups import Groups
 from headstart.judgement.audit.checks.overlap import OverlapFinding
 from headstart.logs.log import Log
 from headstart.logs.sums import ActionSums
 
-ALPHA = 1e-3  # of a false alarm, over all actions together
+ALPHA = 1e-3  # of a false alarm by the totals of all actions together; the same by groups, and by periods
 MATERIAL = 0.05  # a ratio this far from 1 matters; less is rounding, however sure
-_FEWEST_EXPECTED = 20.0  # rows of an action in a group, to judge it there
-_FEWEST_WORTH = 10.0  # the same in effective sample size
+UNEVEN = 0.1  # the same in a group of users or a period
+N_PERIODS = 5
+N_SUSPECTS = 10  # cells of an action and a group that are judged: those that look worst on the other half
 _MANY_STRANGERS = 0.4  # of the rows with propensities like another action's
 _CLEARLY_NEARER = 0.3  # of a correlation with another action's rates above that with its own
 
@@ -53,7 +57,9 @@ class PropensityFinding:
     p_value: float
     is_chi_square_of_counts: bool
     group_spread: float  # how far ratios are from 1 between groups of users, noise taken off
-    group_p_value: float
+    group_p_value: float  # of the group and action that is furthest off, over all of them
+    period_p_value: float  # the same of periods of time; 1 if the log has no times
+    worst: tuple[str, object, float] | None  # who, which action, which ratio: the furthest off that is sure
     fault: str  # "none", "scaled", "wrong action", "wrong", "wrong in places"
     scale: float  # of the logged propensities to the true ones, if scaled
 
@@ -69,15 +75,26 @@ def check_weights(
 ) -> PropensityFinding:
     """Every check, and what they point to together. The sample is asked for whole vectors of chances."""
     matrix = sample.propensity_matrix if is_logged else None
-    totals = _compare_totals(sums, overlap, matrix)
+    never = np.array([action.never_share for action in overlap.actions])
+    totals = _compare_totals(sums, never, sample, has_vectors=matrix is not None)
     if matrix is None:
         chi_square, degrees, p_value = _chi_square(sums, totals.n, totals.off)
     else:
         chi_square, degrees, p_value = _of_counts(matrix, np.bincount(sample.actions, minlength=len(names)))
-    spread, group_p = _between_groups(groups, totals.never)
+    largest = largest_weight(sums)
+    cells, suspects = (
+        count_cells(rows, labels, groups.n_groups, largest, has_vectors=is_logged)
+        for rows, labels in ((groups.log, groups.labels), (groups.grown, groups.grown_labels))
+    )
+    periods = _periods(sample, largest) if is_logged else None
+    found = [
+        (_judged(each, never, matrix), words) for each, words in ((cells, groups.describe), (periods, _when)) if each
+    ]
+    spread = _spread(found[0][0])
+    found[0] = _choose(*found[0], suspects)
+    worst = _find_worst(found, names)
     nearest = _nearest_actions(groups)
-    is_uneven = group_p < ALPHA / 10.0 and spread > 2.0 * MATERIAL
-    fault, scale = _find_fault(totals, sums.n, nearest, is_uneven=is_uneven)
+    fault, scale = _find_fault(totals, sums.n, nearest, is_uneven=worst is not None)
     return PropensityFinding(
         is_checked=is_logged,
         overall_ratio=totals.overall,
@@ -88,7 +105,9 @@ def check_weights(
         p_value=p_value,
         is_chi_square_of_counts=matrix is not None,
         group_spread=spread,
-        group_p_value=group_p,
+        group_p_value=worst_of_many(found[0][0].p_values),
+        period_p_value=worst_of_many(found[1][0].p_values) if len(found) > 1 else 1.0,
+        worst=worst if is_logged else None,
         fault=fault if is_logged else "none",
         scale=scale,
     )
@@ -98,7 +117,6 @@ class _Totals(NamedTuple):
     """The weights of each action, and of all, against the users they should stand for."""
 
     n: float  # rows
-    never: Floats  # (K,) share of users who had no chance of the action
     ratios: Floats  # (K,) W_a / n
     variances: Floats  # (K,) of the ratios
     off: Floats  # (K,) how far a ratio is from what it may be
@@ -108,19 +126,19 @@ class _Totals(NamedTuple):
     overall_p: float
 
 
-def _compare_totals(sums: ActionSums, overlap: OverlapFinding, matrix: Floats | None) -> _Totals:
-    n, n_shown = float(sums.n.sum()), (sums.n > 0).sum()
-    ratios = sums.w / n
-    variances = variance_of_totals(sums.w, sums.ww, sums.n, n) / n**2
-    never = np.array([action.never_share for action in overlap.actions])
-    if matrix is not None:  # a policy that had settled did not offer everything to everybody, and says so
-        never = np.maximum(never, (matrix == 0.0).mean(axis=0))
-    off = _off(ratios, never)
-    overall = float(sums.w.sum() / n / n_shown)
-    overall_variance = max(0.0, float(sums.ww.sum() / n - (sums.w.sum() / n) ** 2)) / n / n_shown**2
-    overall_off = np.array([overall - 1.0 if never.sum() == 0.0 else 0.0])
-    overall_p = float(_p_values(overall_off, overall_variance)[0])
-    return _Totals(n, never, ratios, variances, off, _p_values(off, variances), overall, overall_variance, overall_p)
+def _compare_totals(sums: ActionSums, never: Floats, sample: Log, *, has_vectors: bool) -> _Totals:
+    n, n_shown = float(sums.n.sum()), int((sums.n > 0).sum())
+    judged = judge_actions(sums, sample, np.full(sums.n.size, n), never, has_vectors=has_vectors)
+    total, squares = float(sums.w.sum()), float(sums.ww.sum())
+    overall = total / n / n_shown
+    overall_variance = max(0.0, squares / n - (total / n) ** 2) / n / n_shown**2
+    overall_p, whole = 1.0, np.array([n * n_shown])
+    if sample.units is None and never.sum() == 0.0 and not has_vectors:
+        spread = np.array([squares - 2.0 * n_shown * total + n * n_shown**2])
+        largest = np.array([1.0 / np.nanmin(sums.rarest)])
+        overall_p = float(judge_totals(np.array([total]), spread, largest, whole, whole)[0])
+    ratios, errors = np.asarray(sums.w / n), judged.errors
+    return _Totals(n, ratios, errors**2, judged.off, judged.p_values, overall, overall_variance, overall_p)
 
 
 def _describe(
@@ -143,8 +161,9 @@ def _find_fault(totals: _Totals, rows: Floats, nearest: Integers, *, is_uneven: 
     """What is wrong with the propensities, if it is sure and large enough to matter; and by what factor, if that is
     all."""
     is_shown = rows > 0
-    alpha = ALPHA / (is_shown.sum() + 1)
-    is_off = bool((is_shown & (totals.p_values < alpha) & (np.abs(totals.off) > MATERIAL)).any())
+    alpha = ALPHA / 2.0  # half of it for each action, half for all of them
+    is_off = is_shown & (totals.p_values < alpha / is_shown.sum()) & (np.abs(totals.off) > MATERIAL)
+    is_off = bool(is_off.any())
     is_overall_off = totals.overall_p < alpha and abs(totals.overall - 1.0) > MATERIAL
     if not (is_off or is_overall_off or is_uneven):
         return "none", 1.0
@@ -154,25 +173,57 @@ def _find_fault(totals: _Totals, rows: Floats, nearest: Integers, *, is_uneven: 
     return fault, scale
 
 
-def _off(ratios: Floats, never: Floats) -> Floats:
-    """How far a ratio is from 1, or from what it may be if part of the users never saw the action."""
-    return np.where(ratios > 1.0, ratios - 1.0, np.minimum(0.0, ratios - (1.0 - never)))
+def _periods(sample: Log, largest: float) -> Cells | None:
+    """Cells of equal parts of the time, as many rows each; None for a log without times."""
+    if sample.times is None:
+        return None
+    order = np.argsort(np.argsort(sample.times, kind="stable"), kind="stable")
+    labels = order * N_PERIODS // len(sample)
+    return count_cells(sample, labels, int(labels.max()) + 1, largest, has_vectors=True)
 
 
-def _p_values(off: Floats, variances: Floats | float) -> Floats:
-    """Two-sided, of a ratio 1 + off; the weaker of the normal tests on the ratio and on its logarithm.
+def _when(periods: Sequence[int]) -> str:
+    return f"part {periods[0] + 1} of {N_PERIODS} of the time"
 
-    Weights are skewed: rows that happen to miss the heavy ones give a low sum and, with it, too small an error. On
-    the logarithm the error is relative to the sum, which mends that.
-    """
-    from scipy.special import ndtr
 
-    errors = np.sqrt(variances) + np.zeros_like(off)
-    ratios = np.maximum(1.0 + off, 1e-300)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        z = np.minimum(np.abs(off), np.abs(np.log(ratios)) * ratios) / errors
-    z = np.where(errors > 1e-12, z, np.where(np.abs(off) > 1e-9, np.inf, 0.0))
-    return np.asarray(2.0 * ndtr(-z))
+def _judged(cells: Cells, never: Floats, matrix: Floats | None) -> Cells:
+    """Without the actions that part of the users never saw, unless the chances themselves say so."""
+    if matrix is None and never.any():
+        return replace(cells, p_values=np.where(never > 0.0, np.nan, cells.p_values))
+    return cells
+
+
+def _choose(
+    cells: Cells, words: Callable[[Sequence[int]], str], suspects: Cells
+) -> tuple[Cells, Callable[[Sequence[int]], str]]:
+    """The cells that looked worst on the other half of the rows: who asks fewer questions pays for fewer."""
+    doubts = np.where(np.isfinite(cells.p_values), np.nan_to_num(suspects.p_values, nan=1.0), np.inf)
+    worst = np.argsort(doubts, axis=None, kind="stable")[:N_SUSPECTS]
+    is_chosen = np.zeros(doubts.size, np.bool_)
+    is_chosen[worst] = True
+    return replace(cells, p_values=np.where(is_chosen.reshape(doubts.shape), cells.p_values, np.nan)), words
+
+
+def _find_worst(
+    found: list[tuple[Cells, Callable[[Sequence[int]], str]]], names: tuple[object, ...]
+) -> tuple[str, object, float] | None:
+    """The surest of the cells that are off by 10 %, if it has a chance of 1 in 1,000 over all that are judged."""
+    for cells, words in found:
+        n_judged = max(1, int(np.isfinite(cells.p_values).sum()))
+        p_values = np.where(np.abs(np.nan_to_num(cells.ratios, nan=np.inf) - 1.0) > UNEVEN, cells.p_values, np.nan)
+        if np.isfinite(p_values).any() and np.nanmin(p_values) < ALPHA / n_judged:
+            group, action = np.unravel_index(int(np.nanargmin(p_values)), p_values.shape)
+            return words([int(group)]), names[action], float(cells.ratios[group, action])
+    return None
+
+
+def _spread(cells: Cells) -> float:
+    """How far ratios are from 1 beyond noise: a standard deviation."""
+    kept = np.isfinite(cells.p_values) & (cells.variances > 0.0) & np.isfinite(cells.ratios)
+    if not kept.any():
+        return 0.0
+    off, noise = cells.ratios[kept] - 1.0, cells.variances[kept]
+    return float(np.sqrt(max(0.0, np.sum((off**2 - noise) / noise) / np.sum(1.0 / noise))))
 
 
 def _chi_square(sums: ActionSums, n: float, off: Floats) -> tuple[float, int, float]:
@@ -208,37 +259,6 @@ def _of_counts(matrix: Floats, observed: Integers) -> tuple[float, int, float]:
     is_free = values > 1e-9 * max(float(values.max()), 1e-300)  # counts sum to n, so one direction is empty
     statistic, degrees = float(np.sum(along[is_free] ** 2 / values[is_free])), int(is_free.sum())
     return statistic, degrees, float(chdtrc(degrees, statistic)) if degrees else 1.0
-
-
-def group_ratios(groups: Groups) -> tuple[Floats, Floats, Floats, Floats]:
-    """Per group and action, each (groups, K): rows, users in the group, ratio W / n and its variance."""
-    log = groups.log
-    assert log.propensities is not None
-    cells = groups.labels * log.n_actions + log.actions
-    shape = (groups.n_groups, log.n_actions)
-    w = 1.0 / log.propensities
-    rows, total, squares = (
-        np.asarray(np.bincount(cells, weights, shape[0] * shape[1]), dtype=np.float64).reshape(shape)
-        for weights in (np.ones_like(w), w, w * w)
-    )
-    users = np.tile(np.bincount(groups.labels, minlength=shape[0])[:, None].astype(float), (1, shape[1]))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return rows, users, total / users, variance_of_totals(total, squares, rows, users) / users**2
-
-
-def _between_groups(groups: Groups, never: Floats) -> tuple[float, float]:
-    """How far ratios are from 1 between groups beyond noise (a standard deviation), and the chance of the worst."""
-    rows, users, ratios, variances = group_ratios(groups)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        claimed, worth = rows / ratios, ratios**2 / (variances + ratios**2 / users)
-    is_judged = (rows > 0) & (claimed >= _FEWEST_EXPECTED) & (worth >= _FEWEST_WORTH) & (never == 0.0)[None, :]
-    is_judged &= variances > 0
-    if not is_judged.any():
-        return 0.0, 1.0
-    off, noise = ratios[is_judged] - 1.0, variances[is_judged]
-    weights = 1.0 / noise
-    spread = float(np.sqrt(max(0.0, np.sum(weights * (off**2 - noise)) / weights.sum())))
-    return spread, min(1.0, float(is_judged.sum() * _p_values(off, noise).min()))
 
 
 def _nearest_actions(groups: Groups) -> Integers:

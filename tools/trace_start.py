@@ -5,6 +5,9 @@ which a function runs, how many rooms (the first name below headstart) they lie 
 one file to another. The log has 300 rows and is read from a CSV with one column of categories, two of numbers and
 the propensities; then without them, when they have to be estimated first. Each call is traced when it has run once
 on a log of its own, so that neither importing nor compiling counts, nor is anything found that a log remembers.
+
+A start begins with an audit, which is a call of its own (`audit.examine`): it counts as the one file that it is in, and
+its inside is printed apart.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 import headstart as hs
+from headstart.judgement.audit.audit import examine
 
 HOUSE = Path(hs.__file__).parent
 COLUMNS = ["device", "age", "visits"]
@@ -36,15 +40,25 @@ class Trace(NamedTuple):
         return tuple(dict.fromkeys(file.split("/")[0] for file in self.files))
 
 
-def trace(call: Callable[[], object]) -> Trace:
-    """Run the call and note every function of headstart that is entered, compiled ones included."""
+def trace(call: Callable[[], object], closed: Callable[..., object] | None = None) -> Trace:
+    """Run the call and note every function of headstart that is entered, compiled ones included.
+
+    What runs inside the function `closed` is not noted.
+    """
     walk: list[str] = []
     known: dict[CodeType, str] = {}
+    inside: list[FrameType] = []
 
     def note(frame: FrameType, event: str, _: object) -> None:
+        if inside:
+            if event == "return" and frame is inside[0]:
+                inside.clear()
+            return
         if event != "call":
             return
         code = frame.f_code
+        if closed is not None and code is closed.__code__:
+            inside.append(frame)
         if code not in known:
             path = Path(code.co_filename)
             known[code] = path.relative_to(HOUSE).as_posix() if path.is_relative_to(HOUSE) else ""
@@ -89,7 +103,13 @@ def trace_starts(propensities: Sequence[str | None] = ("chance", None)) -> dict[
                 hs.start(logs[0], decide_on=decide_on, rng=0)
                 text = "start(log)" if decide_on is None else f"start(log, decide_on={decide_on})"
                 text += "" if propensity else ", without propensities"
-                traces[text] = trace(lambda log=logs[1], chosen=decide_on: hs.start(log, decide_on=chosen, rng=0))
+                traces[text] = trace(
+                    lambda log=logs[1], chosen=decide_on: hs.start(log, decide_on=chosen, rng=0), closed=examine
+                )
+            if propensity is None or len(propensities) == 1:
+                continue
+            log = hs.read_log(path, action="ad", outcome="click", contexts=COLUMNS, propensity=propensity)
+            traces["audit(log)"] = trace(lambda log=log: hs.audit(log))
     return traces
 
 

@@ -107,12 +107,6 @@ class LinearPrior:
         inverses[:, LOGGED] /= part[:, None, None]
         return replace(self, inverses=inverses)
 
-    def withdrawn(self) -> LinearPrior:
-        """The same prior without the log: of no action is more believed than the scale of outcomes."""
-        chances = np.zeros_like(self.chances)
-        chances[:, FRESH] = 1.0
-        return replace(self, chances=chances)
-
     def plot(self, axes: Axes) -> None:
         """Draw the components of each action's mean for the average user on matplotlib axes."""
         self.components.plot(axes, self.action_names or range(self.n_actions))
@@ -121,6 +115,25 @@ class LinearPrior:
         text = self.components.describe(self.action_names or range(self.n_actions), self.worth)
         moved_by = f"{self.n_columns - 1} columns and {len(self.interactions.pairs)} products"
         return f"{text}\nmeans are for the average user; {moved_by} move them"
+
+
+def prior_of_scale(
+    outcomes: Floats, n_columns: int, n_actions: int, options: LinearPriorOptions = LinearPriorOptions()
+) -> LinearPrior:
+    """What is known of a log that is not to be used: where outcomes lie and how far they spread, of no action more.
+
+    Levels are N(mean, v), v the outcomes' variance, and all slopes of columns in standard units together explain as
+    much again: N(0, v / d) each.
+    """
+    d = max(n_columns - 1, 1)
+    centre, about = np.zeros(n_columns), np.diag(np.r_[1.0, np.full(n_columns - 1, 1.0 / d)])
+    centre[0] = float(outcomes.mean())
+    shape = (n_actions, N_MODELS)
+    chances = np.zeros(shape)
+    chances[:, FRESH] = 1.0
+    freedoms = np.full(n_actions, float(options.least_freedom))
+    centres, inverses = np.broadcast_to(centre, (*shape, n_columns)), np.broadcast_to(about, (*shape, *about.shape))
+    return LinearPrior(centres.copy(), inverses.copy(), chances, float(outcomes.var()), freedoms, 0.0)
 
 
 class _Hierarchy(NamedTuple):

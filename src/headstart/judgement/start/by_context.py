@@ -27,7 +27,7 @@ from headstart.judgement.start.started import Choice, View
 from headstart.logs.log import Log
 from headstart.oracles.epsilon_forest import EpsilonForest
 from headstart.oracles.lin_knowledge_gradient import LinKnowledgeGradient
-from headstart.priors.linear import LOGGED, LinearPrior, choose_prior
+from headstart.priors.linear import LOGGED, LinearPrior, choose_prior, prior_of_scale
 
 
 def choose_by_context(
@@ -54,9 +54,12 @@ def choose_by_context(
     decides_on_all = set(range(log.n_features)) == set(columns.tolist())
     weights = np.ones(n) if decides_on_all else _undo_choices(log)
     plain = np.column_stack([np.ones(n), standard])
+    if not trust.any():
+        cold = prior_of_scale(log.outcomes, plain.shape[1], k, options.linear_prior)
+        return _decide_by_lines(cold, view, log, horizon, options, rng, "a linear model per action that users teach")
     prior, expanded = choose_prior(plain, log.actions, log.outcomes, k, trust, weights, options.linear_prior)
-    prior = prior.weakened(kept) if trust.any() else prior.withdrawn()
-    if trust.any() and decides_on_all and n >= options.forest.fewest_rows:
+    prior = prior.weakened(kept)
+    if decides_on_all and n >= options.forest.fewest_rows:
         rows = rng.permutation(n)[: options.forest.most_rows]
         better, doubt = compare_with_forest(log, rows, standard[rows], expanded[rows], options.forest, rng)
         if better > options.forest.sure * doubt:
@@ -65,9 +68,21 @@ def choose_by_context(
             contexts = np.column_stack([np.ones(n), log.contexts[:, columns]])
             forest = EpsilonForest.from_rows(contexts, log.actions, log.outcomes, k, rng=rng)
             return Choice(forest, whole, None, f"decisions are by a forest: {why}")
+    return _decide_by_lines(prior, view, log, horizon, options, rng, _describe_linear(prior, expanded, options))
+
+
+def _decide_by_lines(
+    prior: LinearPrior,
+    view: View,
+    log: Log,
+    horizon: int,
+    options: StartOptions,
+    rng: np.random.Generator,
+    words: str,
+) -> Choice:
     oracle = LinKnowledgeGradient(prior, horizon=horizon, options=options.linear_exploring, rng=rng)
     named = replace(prior, action_names=tuple(log.action_names))
-    return Choice(oracle, view, named, _describe_linear(prior, expanded, options))
+    return Choice(oracle, view, named, f"decisions are by {words}")
 
 
 def _view_of(contexts: Floats, columns: Integers) -> View:
@@ -131,10 +146,10 @@ def _describe_linear(prior: LinearPrior, expanded: Floats, options: StartOptions
     if n_products:
         columns += f" and {n_products} of their squares and products"
     gains = draw_gains(prior, expanded, options)
-    words = f"decisions are by a linear model per action of {columns}: by the log, they gain"
+    words = f"a linear model per action of {columns}: by the log, they gain"
     if gains.max() < 1e-6 * np.sqrt(prior.variance):
         return f"{words} nothing over one action for all, unless users disagree with it"
-    low, high = np.quantile(gains, [0.05, 0.95])
+    low, high = np.maximum(np.quantile(gains, [0.05, 0.95]), 0.0)  # rounding aside, it cannot lose
     return f"{words} {gains.mean():.2g} ({low:.2g} to {high:.2g}) a user over one action for all"
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Hashable, Iterable
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
 from headstart.arrays import Bools, Floats, Integers, Scratch
-from headstart.checks import check_context, check_saved
+from headstart.checks import Available, check_context, check_saved
 from headstart.estimates.summary import Summary
 from headstart.judgement.audit.audit import Audit
 from headstart.judgement.audit.trust import Trust
@@ -15,6 +16,7 @@ from headstart.kernels import implements, kernel, play, probabilities, update
 from headstart.kernels.states import load_state, save_state
 from headstart.logs.any_log import AnyLog
 from headstart.parts import ContextLike, Oracle, Saved, State, Wrapper, load_parts, save_parts
+from headstart.parts.names import NamedUser, Names, as_user
 from headstart.priors.linear import LinearPrior
 from headstart.priors.logged import LoggedPrior
 
@@ -80,6 +82,10 @@ class Origin(NamedTuple):
 class Started(Wrapper):
     """A policy that starts from a log: an oracle with `play`, `update` and `probabilities`, and what it was made of.
 
+    A user may be given by names, as a mapping or a data frame's row: then actions are the log's labels, in and out
+    (`policy.play({"age": 34}, available=["video", "text"])` gives "video"), and only those columns are asked for that
+    decisions look at. A user given by numbers, or None, speaks indices, as to every oracle.
+
     Attributes
     ----------
     oracle
@@ -108,11 +114,55 @@ class Started(Wrapper):
         self._origin, self._view = origin, choice.view
         self._n_features = 0 if choice.view is None else origin.log.n_features
         self._seen = np.ones(1 if choice.view is None else choice.view.columns.size + 1)
+        looked_at = np.empty(0, dtype=np.int64) if choice.view is None else choice.view.columns
+        self._names = Names(origin.log.encoding, looked_at, origin.log.action_names)
 
     @property
     def inner(self) -> Oracle:
         """What decides."""
         return self.oracle
+
+    @overload
+    def play(self, context: ContextLike = None, available: Available = None) -> int: ...
+    @overload
+    def play(self, context: NamedUser, available: Iterable[Hashable] | None = None) -> Hashable: ...
+
+    def play(self, context: Any = None, available: Any = None) -> Any:
+        """An available action for this user: its label for one given by names, else its index."""
+        user = as_user(context)
+        if user is None:
+            return self.oracle.play(self.seen(context), available)
+        names = self._names
+        return names.label(self.oracle.play(self.seen(names.context(user)), names.available(available)))
+
+    @overload
+    def update(self, context: ContextLike, action: int, outcome: float) -> None: ...
+    @overload
+    def update(self, context: NamedUser, action: Hashable, outcome: float) -> None: ...
+
+    def update(self, context: Any, action: Any, outcome: float) -> None:
+        """Learn what came of an action: its label for a user given by names, else its index."""
+        user = as_user(context)
+        if user is None:
+            self.oracle.update(self.seen(context), action, outcome)
+        else:
+            self.oracle.update(self.seen(self._names.context(user)), self._names.action(action), outcome)
+
+    @overload
+    def probabilities(self, context: ContextLike = None, available: Available = None) -> Floats: ...
+    @overload
+    def probabilities(
+        self, context: NamedUser, available: Iterable[Hashable] | None = None
+    ) -> dict[Hashable, float]: ...
+
+    def probabilities(self, context: Any = None, available: Any = None) -> Any:
+        """The exact chance of each action in `play`: by label for a user given by names, else (K,)."""
+        user = as_user(context)
+        if user is None:
+            return self.oracle.probabilities(self.seen(context), available)
+        names = self._names
+        seen = self.seen(names.context(user))
+        return names.by_label(self.oracle.probabilities(seen, names.available(available)))
 
     @property
     def n_features(self) -> int:

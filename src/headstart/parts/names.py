@@ -1,0 +1,90 @@
+"""Names: how a policy that comes from a log is spoken to by the log's own words.
+
+A user who is given by names (a mapping of columns, or a row of a data frame) speaks names: the action that comes
+back, the one that is learnt and those that are available are the log's labels. A user who is given by numbers, or
+None, speaks numbers, as every oracle does. So a label that is itself a number is never taken for an index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+
+from headstart.arrays import Bools, Floats, Integers
+from headstart.errors import ActionError, ContextError
+from headstart.logs.encoding import Encoding
+from headstart.logs.validation import listed
+
+
+@runtime_checkable
+class FrameRow(Protocol):
+    """A row of a pandas frame."""
+
+    def to_dict(self) -> Mapping[str, object]: ...
+
+
+@runtime_checkable
+class NamedRow(Protocol):
+    """A named tuple, as `itertuples` gives them."""
+
+    def _asdict(self) -> Mapping[str, object]: ...
+
+
+NamedUser: TypeAlias = Mapping[str, object] | FrameRow | NamedRow
+
+
+def as_user(context: object) -> Mapping[str, object] | None:
+    """The columns of a user who is given by names; None for one who is given by numbers, or not at all."""
+    if isinstance(context, Mapping):
+        return context
+    if isinstance(context, FrameRow):
+        return context.to_dict()
+    return context._asdict() if isinstance(context, NamedRow) else None
+
+
+class Names:
+    """The log's columns that a policy looks at, and the labels of its actions."""
+
+    def __init__(self, encoding: Encoding, looked_at: Integers, action_names: Sequence[Hashable]) -> None:
+        owners = {encoding.owners[j] for j in looked_at.tolist()}
+        others = [column for column in encoding.columns if column not in owners]
+        self._asked, self._places = encoding.without(others), encoding.kept_without(others)
+        self._n_columns, self._actions = len(encoding.names), tuple(action_names)
+        self._index = {name: a for a, name in enumerate(self._actions)}
+
+    def context(self, user: Mapping[str, object]) -> Floats:
+        """The user as the log's columns; those that nobody looks at are 0. Only the others are asked for."""
+        lacking = [column for column in self._asked.columns if column not in user]
+        if lacking:
+            raise ContextError(f"context column {lacking[0]!r} is missing; the policy looks at: {self._listed()}")
+        context = np.zeros(self._n_columns)
+        context[self._places] = self._asked.encode({column: user[column] for column in self._asked.columns})
+        return context
+
+    def _listed(self) -> str:
+        return ", ".join(self._asked.columns) or "nothing"
+
+    def action(self, name: Hashable) -> int:
+        """The index of a label."""
+        try:
+            return self._index[name]
+        except (KeyError, TypeError):
+            raise ActionError(f"unknown action {name!r}; known: {listed(self._actions)}") from None
+
+    def available(self, names: Iterable[Hashable] | None) -> Bools | None:
+        """The mask of these labels; None: all of them."""
+        if names is None:
+            return None
+        mask = np.zeros(len(self._actions), dtype=np.bool_)
+        mask[[self.action(name) for name in names]] = True
+        return mask
+
+    def label(self, action: int) -> Hashable:
+        """The label of an index."""
+        return self._actions[action]
+
+    def by_label(self, values: Floats) -> dict[Hashable, float]:
+        """A number for each label."""
+        return dict(zip(self._actions, values.tolist(), strict=True))

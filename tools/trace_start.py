@@ -6,8 +6,8 @@ one file to another. The log has 300 rows and is read from a CSV with one column
 the propensities; then without them, when they have to be estimated first. Each call is traced when it has run once
 on a log of its own, so that neither importing nor compiling counts, nor is anything found that a log remembers.
 
-A start begins with an audit, which is a call of its own (`audit.examine`): it counts as the one file that it is in, and
-its inside is printed apart.
+A start begins with an audit, which is a call of its own (`audit.examine`): it counts as the one file that it is in,
+and its inside is printed apart.
 """
 
 from __future__ import annotations

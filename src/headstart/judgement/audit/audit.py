@@ -119,6 +119,7 @@ class Examined(NamedTuple):
     """An audit, and the log as it was judged: whoever goes on with it takes this."""
 
     audit: Audit
+    verdict: Verdict
     intake: Intake
 
 
@@ -142,7 +143,8 @@ def examine(
         for check in CHECKS:
             found[check.name] = check.find(material)
             done(1)
-        return Examined(Audit(facts=_state_facts(material), **found), intake)
+        judged = Audit(facts=_state_facts(material), **found)
+    return Examined(judged, judged.verdict, intake)
 
 
 def _state_facts(material: Material) -> Facts:

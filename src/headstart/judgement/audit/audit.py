@@ -9,10 +9,12 @@ from functools import cached_property
 from typing import Any
 
 from headstart.checks import check_number, check_whole
+from headstart.estimates.periods import PERIOD, number_rows, with_periods
 from headstart.estimates.propensity.missing import fill_with_sample
 from headstart.judgement.audit.checks.actions import ActionsFinding
 from headstart.judgement.audit.checks.balance import BalanceFinding, TotalsFinding
 from headstart.judgement.audit.checks.calibration import CalibrationFinding
+from headstart.judgement.audit.checks.drift import DriftFinding
 from headstart.judgement.audit.checks.leakage import LeakageFinding
 from headstart.judgement.audit.checks.overlap import OverlapFinding
 from headstart.judgement.audit.checks.population import PopulationFinding
@@ -25,6 +27,7 @@ from headstart.judgement.audit.plain import as_plain
 from headstart.judgement.audit.rows import draw_sorted
 from headstart.judgement.audit.verdict import Verdict, judge
 from headstart.logs.any_log import AnyLog
+from headstart.logs.log import Log
 
 STEPS = 2 + len(CHECKS)  # calls of `progress`: the sample, the propensities, the checks
 
@@ -37,6 +40,7 @@ class Facts:
     n_sampled: int  # rows that were looked at one by one; everything else is of all rows
     action_names: tuple[Hashable, ...]
     context_names: tuple[str, ...]
+    columns: tuple[str, ...]  # the raw columns that they were made of
     propensities: str  # "logged" or "estimated"
     horizon: int
     level: float
@@ -64,6 +68,7 @@ class Audit:
     sensitivity: SensitivityFinding | None  # None when fewer than two actions have rows
     value: ValueFinding | None
     population: PopulationFinding | None  # None when none was given
+    drift: DriftFinding | None  # None when nobody knows when, and the order of the rows shows no change
 
     @cached_property
     def verdict(self) -> Verdict:
@@ -114,12 +119,14 @@ def audit(
     with warnings.catch_warnings():  # poor overlap is what the audit is about: it says so itself
         warnings.filterwarnings("ignore", category=UserWarning, module="headstart")
         is_logged = log.has_propensities
+        clock = "row number" if isinstance(log, Log) and log.times is None else "time"
+        log = number_rows(log) if isinstance(log, Log) else log
         sample = draw_sorted(log, n_sample, seed)
         done(1)
         if not is_logged:
-            log, sample = fill_with_sample(log, sample, seed)
+            log, sample = fill_with_sample(log, with_periods(sample), seed)
         done(1)
-        material = Material(log, sample, is_logged, settings, population)
+        material = Material(log, sample, is_logged, settings, population, clock=clock)
         found: dict[str, Any] = {}  # the fields of Audit, each by the check of its name
         for check in CHECKS:
             found[check.name] = check.find(material)
@@ -128,11 +135,13 @@ def audit(
 
 
 def _state_facts(material: Material) -> Facts:
+    known = material.log.encoding.without((PERIOD,))
     return Facts(
         n_rows=int(material.sums.n.sum()),
         n_sampled=len(material.sample),
         action_names=tuple(material.log.action_names),
-        context_names=tuple(material.log.context_names),
+        context_names=known.names,
+        columns=known.columns,
         propensities="logged" if material.is_logged else "estimated",
         horizon=material.settings.horizon,
         level=material.settings.level,

@@ -16,10 +16,12 @@ from typing import NamedTuple
 import numpy as np
 
 from headstart.arrays import Floats
+from headstart.estimates.periods import PERIOD
 from headstart.estimates.propensity.missing import fill_missing
 from headstart.judgement.audit.checks.actions import ActionsFinding, describe_actions
 from headstart.judgement.audit.checks.balance import BalanceFinding, TotalsFinding, check_totals, describe_balance
 from headstart.judgement.audit.checks.calibration import describe_calibration
+from headstart.judgement.audit.checks.drift import DriftFinding, describe_drift
 from headstart.judgement.audit.checks.groups import Groups, grow_groups, split_halves
 from headstart.judgement.audit.checks.leakage import LeakageFinding, find_leaks
 from headstart.judgement.audit.checks.overlap import EDGES, OverlapFinding, describe_overlap
@@ -56,6 +58,7 @@ class Material:
     settings: Settings = Settings()
     population: object = None  # contexts of the users to come
     is_quick: bool = False  # nothing but the quick checks is run: leaks and overlap are not looked for
+    clock: str = "time"  # what the sample's times are: "time", or "row number"
 
     @cached_property
     def names(self) -> tuple[object, ...]:
@@ -68,7 +71,7 @@ class Material:
 
     @cached_property
     def leakage(self) -> LeakageFinding:
-        return find_leaks(self.whole)
+        return find_leaks(self.whole.without((PERIOD,)))
 
     @cached_property
     def leaked(self) -> tuple[str, ...]:
@@ -82,7 +85,8 @@ class Material:
 
     @cached_property
     def halves(self) -> tuple[Log, Log]:
-        return split_halves(self.sample, self.settings.seed)
+        """Of the users as they are: groups of them are not parted by time, which has a check of its own."""
+        return split_halves(self.sample.without((PERIOD,)), self.settings.seed)
 
     @cached_property
     def groups(self) -> Groups:
@@ -97,11 +101,18 @@ class Material:
         return describe_overlap(self.log.propensity_counts(EDGES), self.sums, *self.halves, self.settings.level)
 
     @cached_property
+    def drift(self) -> DriftFinding | None:
+        return describe_drift(self.whole, self.actions.best, self.clock, is_logged=self.is_logged)
+
+    @cached_property
     def never(self) -> Floats:
-        """The share of users who as good as never saw each action, (K,)."""
+        """The share of users who as good as never saw each action, for who they are or when they came, (K,)."""
         if self.is_quick:
             return np.zeros(len(self.names))
-        return np.array([action.never_share for action in self.overlap.actions])
+        never = np.array([action.never_share for action in self.overlap.actions])
+        if self.drift is not None:
+            never = np.maximum(never, [action.missing_share for action in self.drift.actions])
+        return never
 
     @cached_property
     def reached(self) -> Floats:
@@ -158,7 +169,8 @@ def _population(material: Material) -> PopulationFinding | None:
     if material.population is None:
         return None
     best, settings = material.actions.best, material.settings
-    return compare_population(material.whole, material.population, best, settings.n_sample, settings.seed)
+    users = material.whole.without((PERIOD,))
+    return compare_population(users, material.population, best, settings.n_sample, settings.seed)
 
 
 class Check(NamedTuple):
@@ -181,6 +193,7 @@ CHECKS: tuple[Check, ...] = (
     Check("sensitivity", lambda material: find_tipping_point(material.actions, material.sample)),
     Check("value", lambda material: find_value(material.log, material.actions, material.settings.horizon)),
     Check("population", _population),
+    Check("drift", lambda material: material.drift),
 )
 
 

@@ -203,9 +203,9 @@ def find_estimated(audit: Audit) -> Iterator[Found]:
     """The propensities had to be estimated."""
     if audit.facts.propensities == "estimated" and audit.facts.context_names:
         yield Found(
-            "the log has no propensities; they were estimated from the contexts, which is right only if the contexts "
-            "hold everything that the choice of action went by",
-            "log the propensities from now on",
+            "the log has no propensities; they were estimated from the contexts, which is right if nothing else "
+            "decided who saw what",
+            "cap the virtual plays, so that live users can overrule the log; and log the propensities from now on",
         )
 
 

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from headstart.judgement.audit.basis import name_basis
 from headstart.judgement.audit.findings import find_reasons
 from headstart.judgement.audit.grounds import is_heavy
 from headstart.judgement.audit.reasons import Reason
@@ -57,6 +58,8 @@ def find_caps(audit: Audit) -> tuple[int, ...]:
     caps = []
     for a, action in enumerate(audit.actions.actions):
         bias = max(shared, audit.overlap.actions[a].never_share * math.sqrt(max(action.variance, 0.0)))
+        if audit.drift is not None:
+            bias = max(bias, audit.drift.bias[a])
         if audit.population is not None and math.isfinite(audit.population.means[a]):
             bias = max(bias, abs(audit.population.means[a] - action.mean))
         plays = action.effective_size
@@ -78,5 +81,6 @@ def _summary(audit: Audit, decision: str) -> str:
     best = audit.actions.actions[audit.actions.best].name
     points = f"It points to {best}" + ("" if audit.actions.is_lead_clear else ", but not beyond noise")
     if decision == CAP:
-        return f"{points}. Let it speak for a limited number of virtual plays per action, not for all that it claims."
-    return f"{points}, and is worth {plays:,} virtual plays."
+        few = "Let it speak for a limited number of virtual plays per action, not for all that it claims."
+        return f"{points}. {few} {name_basis(audit)}"
+    return f"{points}, and is worth {plays:,} virtual plays. {name_basis(audit)}"

@@ -81,14 +81,23 @@ def weigh_periods(rows: TimedRows) -> PeriodMeans:
         influences = np.sqrt(factors[cells]) * w * apart / total[cells]
         scatters = add_by_action(w * apart**2) / add_by_action(w)
         common = np.tile(scatters, rows.n_periods) * factors / sizes
-        own = add(influences**2) if rows.units is None else _add_squares_of_units(influences, cells, rows.units, n_cells)
+        own = (
+            add(influences**2)
+            if rows.units is None
+            else _add_squares_of_units(influences, cells, rows.units, n_cells)
+        )
         errors = np.where(counts > 0, np.sqrt(np.maximum(own, common)), np.nan)
         pulled = w * apart
         kurtosis = add_by_action(np.ones(cells.size)) * add_by_action(pulled**4) / add_by_action(pulled**2) ** 2
     needed = _TAILS * np.nan_to_num(kurtosis, nan=np.inf)
     is_enough = (sizes.reshape(shape) >= _FEWEST_WORTH) & (counts.reshape(shape) >= needed)
     return PeriodMeans(
-        counts.reshape(shape), means.reshape(shape), errors.reshape(shape), sizes.reshape(shape), influences, is_enough
+        counts.reshape(shape),
+        means.reshape(shape),
+        errors.reshape(shape),
+        sizes.reshape(shape),
+        influences,
+        is_enough,
     )
 
 

@@ -1,9 +1,9 @@
 """Periods: the rows of a log in up to ten parts of equal numbers by time, and time as one more confounder.
 
 Where the log says when its rows were decided, periods are of that time, and rows of one time are never parted. Where
-it does not, a log in memory has an order of its own, and the number of a row stands for its time if adjacent rows have
-no more to do with each other than rows of one period have anyway: a file that was sorted by action, outcome or context
-is in no order of time, and a shuffled one shows nothing.
+it does not, a log in memory has an order of its own, and the number of a row stands for its time if adjacent rows
+have no more to do with each other than rows of one period have anyway: a file that was sorted by action, outcome or
+context is in no order of time, and a shuffled one shows nothing.
 
 A policy whose shares moved while outcomes moved for other reasons confounds the action with time. Where propensities
 have to be estimated, the period is then one more categorical column (`with_periods`), which the propensities and the

@@ -42,6 +42,7 @@ class Facts:
     context_names: tuple[str, ...]
     columns: tuple[str, ...]  # the raw columns that they were made of
     propensities: str  # "logged" or "estimated"
+    filling: str  # how they were estimated, in words; "" if they are logged
     horizon: int
     level: float
     seed: int
@@ -119,22 +120,23 @@ def audit(
     with warnings.catch_warnings():  # poor overlap is what the audit is about: it says so itself
         warnings.filterwarnings("ignore", category=UserWarning, module="headstart")
         is_logged = log.has_propensities
+        filling = ""
         clock = "row number" if isinstance(log, Log) and log.times is None else "time"
         log = number_rows(log) if isinstance(log, Log) else log
         sample = draw_sorted(log, n_sample, seed)
         done(1)
         if not is_logged:
-            log, sample = fill_with_sample(log, with_periods(sample), seed)
+            log, sample, filling = fill_with_sample(log, with_periods(sample), seed)
         done(1)
         material = Material(log, sample, is_logged, settings, population, clock=clock)
         found: dict[str, Any] = {}  # the fields of Audit, each by the check of its name
         for check in CHECKS:
             found[check.name] = check.find(material)
             done(1)
-        return Audit(facts=_state_facts(material), **found)
+        return Audit(facts=_state_facts(material, filling), **found)
 
 
-def _state_facts(material: Material) -> Facts:
+def _state_facts(material: Material, filling: str) -> Facts:
     known = material.log.encoding.without((PERIOD,))
     return Facts(
         n_rows=int(material.sums.n.sum()),
@@ -143,6 +145,7 @@ def _state_facts(material: Material) -> Facts:
         context_names=known.names,
         columns=known.columns,
         propensities="logged" if material.is_logged else "estimated",
+        filling=filling,
         horizon=material.settings.horizon,
         level=material.settings.level,
         seed=material.settings.seed,

@@ -98,7 +98,8 @@ class Material:
 
     @cached_property
     def overlap(self) -> OverlapFinding:
-        return describe_overlap(self.log.propensity_counts(EDGES), self.sums, *self.halves, self.settings.level)
+        counts, level = self.log.propensity_counts(EDGES), self.settings.level
+        return describe_overlap(counts, self.sums, *self.halves, level, self.whole.propensity_matrix)
 
     @cached_property
     def drift(self) -> DriftFinding | None:

@@ -168,7 +168,8 @@ RULES: tuple[Rule[Audit], ...] = (
         "tipping point",
         "sensitivity",
         "cap",
-        "estimated propensities, and leaving out one column moves the lead by more than the lead",
+        "estimated propensities, and leaving out one column moves the best action's lead over a rival by more than "
+        "that lead",
         find_tipping,
     ),
     Rule("unadjusted", "propensities", "cap", "neither propensities nor contexts", find_unadjusted),

@@ -45,19 +45,19 @@ def judge(audit: Audit) -> Verdict:
 def find_caps(audit: Audit) -> tuple[int, ...]:
     """Virtual plays that would know as much as a mean with this error and this bias: variance / (s.e.^2 + bias^2).
 
-    The bias allowed for is the largest of: what leaving out the strongest observed column would cause (estimated
-    propensities only), what weighting left of the placebo outcome, the outcome's spread times the share of users who
-    never saw the action, and the change of the mean to the users to come. A row that carries a share s of a mean is
-    allowed 1 / s plays.
+    The bias allowed for is the largest of: what leaving out the strongest observed column would do to the action
+    (estimated propensities only), what weighting left of the placebo outcome, the outcome's spread times the share of
+    users who never saw the action, the change over time, and that of the mean to the users to come. A row that
+    carries a share s of a mean is allowed 1 / s plays.
     """
-    shared = 0.0
+    hidden = [0.0] * len(audit.actions.actions)
     if audit.sensitivity is not None and audit.facts.propensities == "estimated":
-        shared = audit.sensitivity.strongest
+        hidden = list(audit.sensitivity.biases)
     placebos = [r.value for r in audit.refutations.refutations if r.name == "placebo outcome" and not r.is_passed]
-    shared = max([shared, *(abs(value) for value in placebos)])
+    shared = max([0.0, *(abs(value) for value in placebos)])
     caps = []
     for a, action in enumerate(audit.actions.actions):
-        bias = max(shared, audit.overlap.actions[a].never_share * math.sqrt(max(action.variance, 0.0)))
+        bias = max(shared, hidden[a], audit.overlap.actions[a].never_share * math.sqrt(max(action.variance, 0.0)))
         if audit.drift is not None:
             bias = max(bias, audit.drift.bias[a])
         if audit.population is not None and math.isfinite(audit.population.means[a]):

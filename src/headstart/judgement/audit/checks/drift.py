@@ -91,7 +91,9 @@ def describe_drift(log: Log, best: int | None, clock: str, *, is_logged: bool) -
     means, missing = weigh_periods(rows), _find_missing(periods, log)
     levels, level_errors, level_p = compare_level(rows)
     moved = _compare_rivals(rows, best)
-    totals = _compare_totals(periods, rows, missing > 0.0) if is_logged else _Totals(np.full(means.means.shape, np.nan))
+    totals = (
+        _compare_totals(periods, rows, missing > 0.0) if is_logged else _Totals(np.full(means.means.shape, np.nan))
+    )
     late = _look_at_last(rows, best)
     contrasts_p = min(1.0, (k - 1) * float(moved.min()))
     is_moved = contrasts_p < CHANCE
@@ -171,7 +173,7 @@ class _Late(NamedTuple):
 def _look_at_last(rows: TimedRows, best: int) -> _Late:
     first = rows.n_periods - max(1, int(_LATE * rows.n_periods))
     late = rows.take(rows.labels >= first)
-    found = weigh_periods(TimedRows(np.zeros_like(late.labels), 1, *_rest(late)))
+    found = weigh_periods(late.coarser(1))
     means, errors, sizes = found.means[0], found.errors[0], found.sizes[0]
     known = np.where(sizes >= _FEWEST_LATE, means, -np.inf)
     leader = int(known.argmax())
@@ -179,10 +181,6 @@ def _look_at_last(rows: TimedRows, best: int) -> _Late:
         return _Late(means, errors, None)
     is_sure = means[leader] - means[best] > _SURE * math.hypot(errors[leader], errors[best])
     return _Late(means, errors, leader if is_sure else None)
-
-
-def _rest(rows: TimedRows) -> tuple[object, ...]:
-    return rows.actions, rows.n_actions, rows.outcomes, rows.weights, rows.units
 
 
 def _find_bias(means: PeriodMeans, late: _Late, levels: Floats, missing: Floats, *, is_moved: bool) -> Floats:
@@ -221,9 +219,10 @@ def _compare_totals(periods: Periods, rows: TimedRows, is_partial: Bools) -> _To
     if rows.units is not None:  # what a unit did in a period is one draw
         n_units = int(rows.units.max()) + 1
         pairs, place = np.unique(cells * n_units + rows.units, return_inverse=True)
-        cells, weights = pairs // n_units, np.bincount(place, weights, pairs.size)
+        cells, weights = pairs // n_units, np.bincount(place, weights, pairs.size).astype(np.float64)
     sums, squares = (
-        np.bincount(cells, values, shape[0] * shape[1]).reshape(shape) for values in (weights, weights**2)
+        np.bincount(cells, values, shape[0] * shape[1]).reshape(shape).astype(np.float64)
+        for values in (weights, weights**2)
     )
     ratios = sums / periods.rows[:, None]
     heaviest = np.zeros(rows.n_actions)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headstart.arrays import Integers
+from headstart.arrays import Floats, Integers
 from headstart.judgement.audit.checks.groups import grow_groups
 from headstart.logs.log import Log
 from headstart.logs.sums import ActionSums
@@ -21,7 +21,8 @@ _MOST_TREES = 30
 class ActionOverlap:
     """The chances of one action.
 
-    Shares of users are estimated from the action's own rows by weighting: a row with chance p stands for 1/p users.
+    Shares of users are counted where the chance of every action is known; otherwise they are estimated from the
+    action's own rows by weighting: a row with chance p stands for 1/p users.
     """
 
     name: object
@@ -44,12 +45,15 @@ class OverlapFinding:
     n_looked: int  # rows of the half of the sample that zones were tested on
 
 
-def describe_overlap(counts: Integers, sums: ActionSums, grown: Log, looked: Log, level: float) -> OverlapFinding:
+def describe_overlap(
+    counts: Integers, sums: ActionSums, grown: Log, looked: Log, level: float, matrix: Floats | None = None
+) -> OverlapFinding:
     """Histograms from counts, and per action (the 30 most shown) the zone of users who never see it.
 
     A zone is made of the groups of one half of the rows that show the action at a rate below 0.01 and below a fifth
     of its share, or at most once where five rows were to be expected. It is believed if on the other half the upper
-    limit of its rate (Clopper and Pearson, over all actions together) is below that too.
+    limit of its rate (Clopper and Pearson, over all actions together) is below that too. `matrix`, (rows, K), are the
+    chances of every action, where they are known.
     """
     shares = sums.n / sums.n.sum()
     tried = [int(a) for a in np.argsort(-sums.n, kind="stable")[:_MOST_TREES] if sums.n[a] > 0]
@@ -61,6 +65,8 @@ def describe_overlap(counts: Integers, sums: ActionSums, grown: Log, looked: Log
     with np.errstate(divide="ignore", invalid="ignore"):
         rows_1, rows_5 = (counts[:, b].sum(axis=1) / sums.n for b in (below_1, below_5))
         users_1, users_5 = (stands_for[:, b].sum(axis=1) / stands_for.sum(axis=1) for b in (below_1, below_5))
+    if matrix is not None:  # one unlikely row would stand for a hundred users
+        users_1, users_5 = ((matrix < limit).mean(axis=0) for limit in (0.01, 0.05))
     actions = []
     for a, name in enumerate(grown.action_names):
         zone = _find_zone(grown, looked, a, shares[a], alpha) if a in tried else _NO_ZONE

@@ -2,9 +2,9 @@
 
 A mean of a period is that of its rows, weighted as in `weighted`; its variance is the larger of what its own rows
 show and what the action's rows show in all periods: few rows of a rare success do not know their own. A change is
-the chi-square of the periods' values around their common mean (Cochran's Q), as an F where variances are of few rows
-or units. Means of few rows are not normal: periods are taken together until each has rows enough, the more the
-heavier the tails of the outcome.
+the chi-square of the periods' values around their common mean (Cochran's Q), or that of their trend, as an F where
+variances are of few rows or units. Means of few rows are not normal: periods are taken together until each has rows
+enough, the more the heavier the tails of the outcome.
 """
 
 from __future__ import annotations
@@ -109,59 +109,66 @@ def _add_squares_of_units(influences: Floats, cells: Integers, units: Integers, 
     return np.bincount(pairs // n_units, sums**2, n_cells).astype(np.float64)
 
 
-def compare_contrast(rows: TimedRows, best: int, rival: int) -> float:
-    """The chance that the difference between two actions moves so much over the periods if it never moved."""
-    pair = rows.take((rows.actions == best) | (rows.actions == rival))
-    signs = np.where(pair.actions == best, 1.0, -1.0)
-    found: tuple[TimedRows, PeriodMeans, Integers] | None = None
+def compare_contrast(rows: TimedRows, action: int) -> float:
+    """The chance that an action's difference to the others moves so much over the periods if no action's mean did.
+
+    Each of the others counts by its share of all rows, in every period alike.
+    """
+    level = _around_means(rows)
+    is_other = rows.actions != action
+    pair = replace(
+        level,
+        actions=is_other.astype(np.int64),
+        n_actions=2,
+        weights=np.where(is_other, level.weights, rows.weights),
+    )
+    best: tuple[TimedRows, PeriodMeans, Integers] | None = None
     for n_periods in (rows.n_periods, *(n for n in _COARSER if n < rows.n_periods)):
         merged = pair.coarser(n_periods)
         means = weigh_periods(merged)
-        judged = np.flatnonzero(means.is_enough[:, best] & means.is_enough[:, rival])
-        if found is None or judged.size > found[2].size:
-            found = merged, means, judged
+        judged = np.flatnonzero(means.is_enough.all(axis=1))
+        if best is None or judged.size == n_periods or judged.size > best[2].size:
+            best = merged, means, judged
         if judged.size == n_periods:  # nothing is gained by fewer
-            found = merged, means, judged
             break
-    assert found is not None
-    merged, means, judged = found
+    assert best is not None
+    merged, means, judged = best
     if judged.size < 2:
         return 1.0
-    values = means.means[judged, best] - means.means[judged, rival]
-    variances = means.errors[judged, best] ** 2 + means.errors[judged, rival] ** 2
-    freedom = means.sizes[judged][:, [best, rival]].sum() - 2.0 * judged.size
-    return _compare(values, variances, signs * means.influences, merged, judged, freedom)
+    values, variances = means.means[judged, 0] - means.means[judged, 1], (means.errors[judged] ** 2).sum(axis=1)
+    freedom = float(means.sizes[judged].sum()) - 2.0 * judged.size
+    signed = np.where(merged.actions == 0, 1.0, -1.0) * means.influences
+    return _compare(values, variances, signed, merged, judged, freedom)
 
 
 def compare_level(rows: TimedRows) -> tuple[Floats, Floats, float]:
     """How far outcomes of each period are from their action's mean, (P,), the standard errors, and the chance that
     they move so much if no action's mean did. Each action counts by its share of all rows."""
-    shares = np.bincount(rows.actions, minlength=rows.n_actions) / rows.actions.size
-    sums = np.bincount(rows.actions, rows.weights, rows.n_actions)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        middles = np.bincount(rows.actions, rows.weights * rows.outcomes, rows.n_actions) / sums
-    level = replace(
-        rows,
-        actions=np.zeros_like(rows.actions),
-        n_actions=1,
-        outcomes=rows.outcomes - middles[rows.actions],
-        weights=rows.weights * shares[rows.actions],
-    )
+    level = replace(_around_means(rows), actions=np.zeros_like(rows.actions), n_actions=1)
     means = weigh_periods(level)
     judged = np.flatnonzero(means.is_enough[:, 0])
     values, errors = means.means[:, 0], means.errors[:, 0]
     if judged.size < 2:
         return values, errors, 1.0
-    freedom = means.sizes[judged].sum() - judged.size
+    freedom = float(means.sizes[judged].sum()) - judged.size
     p_value = _compare(values[judged], errors[judged] ** 2, means.influences, level, judged, freedom)
     return values, errors, p_value
+
+
+def _around_means(rows: TimedRows) -> TimedRows:
+    """Outcomes less their action's mean, weighted so that each action counts by its share of all rows."""
+    shares = np.bincount(rows.actions, minlength=rows.n_actions) / rows.actions.size
+    sums = np.bincount(rows.actions, rows.weights, rows.n_actions)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        middles = np.bincount(rows.actions, rows.weights * rows.outcomes, rows.n_actions) / sums
+    return replace(rows, outcomes=rows.outcomes - middles[rows.actions], weights=rows.weights * shares[rows.actions])
 
 
 def _compare(
     values: Floats, variances: Floats, influences: Floats, rows: TimedRows, judged: Integers, freedom: float
 ) -> float:
-    """The chance of values so far from their common mean, (J,), given their variances and, between periods that share
-    units, covariances."""
+    """The chance of values so far from one common value, (J,), given their variances and, between periods that share
+    units, covariances: the smaller of that of their scatter and of their trend over the periods, twice."""
     from scipy.special import fdtrc
 
     covariance = np.diag(variances)
@@ -177,15 +184,17 @@ def _compare(
         covariance = together + np.diag(np.maximum(variances - np.diag(together), 0.0))
     if not (np.isfinite(covariance).all() and (np.diag(covariance) > 0.0).all()) or freedom < 1.0:
         return 1.0
-    precision = np.linalg.pinv(covariance, hermitian=True)
-    total = float(precision.sum())
-    common = float(precision.sum(axis=0) @ values) / total
-    apart = values - common
-    statistic = float(apart @ precision @ apart)
-    n = judged.size - 1
+    n, scale = judged.size - 1, 1.0
     if rows.units is not None:  # a covariance of few units: Hotelling's T squared
-        statistic, freedom = statistic * (freedom - n + 1.0) / freedom, freedom - n + 1.0
-    return float(fdtrc(n, freedom, statistic / n)) if freedom >= 1.0 else 1.0
+        scale, freedom = (freedom - n + 1.0) / freedom, freedom - n + 1.0
+    if freedom < 1.0:
+        return 1.0
+    precision = np.linalg.pinv(covariance, hermitian=True)
+    apart = values - float(precision.sum(axis=0) @ values) / float(precision.sum())
+    ramp = judged - float(precision.sum(axis=0) @ judged) / float(precision.sum())
+    scatter = scale * float(apart @ precision @ apart)
+    trend = scale * float(ramp @ precision @ apart) ** 2 / float(ramp @ precision @ ramp)
+    return min(1.0, 2.0 * min(float(fdtrc(n, freedom, scatter / n)), float(fdtrc(1, freedom, trend))))
 
 
 def is_missing_by_chance(rows: float, share_of_time: float, n_chosen: float) -> float:

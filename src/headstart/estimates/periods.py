@@ -89,12 +89,12 @@ def _has_order_of_time(log: Log) -> bool:
     periods = cut_periods(np.arange(n, dtype=np.float64), min(MOST_PERIODS, n // FEWEST_ROWS))
     if periods is None:
         return False
-    counts = np.maximum(periods.rows, 1)
     limit = _RELATED + 4.0 / np.sqrt(n)
+    if _relate_actions(periods, log) > limit:
+        return False
     together = periods.labels[1:] == periods.labels[:-1]
-    shown = np.flatnonzero(np.bincount(log.actions, minlength=log.n_actions))
-    for column in (log.outcomes, *log.contexts.T, *((log.actions == a).astype(np.float64) for a in shown)):
-        apart = column - (np.bincount(periods.labels, column, periods.n_periods) / counts)[periods.labels]
+    for column in (log.outcomes, *log.contexts.T):
+        apart = column - (np.bincount(periods.labels, column) / periods.rows)[periods.labels]
         scatter = float(apart @ apart)
         if scatter <= 1e-12 * n * float(np.var(column)):
             if np.ptp(column) > 0.0:
@@ -103,6 +103,20 @@ def _has_order_of_time(log: Log) -> bool:
         if float((apart[1:] * apart[:-1])[together].sum()) > limit * scatter:
             return False
     return True
+
+
+def _relate_actions(periods: Periods, log: Log) -> float:
+    """The correlation of adjacent rows' actions within periods, over all actions; 1 if each period has but one."""
+    labels, actions = periods.labels, log.actions
+    counts = np.bincount(labels * log.n_actions + actions, minlength=periods.n_periods * log.n_actions)
+    shares = counts.reshape(-1, log.n_actions) / periods.rows[:, None]
+    squares = (shares**2).sum(axis=1)
+    scatter = float(periods.rows @ (1.0 - squares))
+    if scatter <= 0.0:
+        return 0.0 if np.ptp(actions) == 0 else 1.0
+    expected = shares[labels, actions]
+    same = (actions[1:] == actions[:-1]) - expected[1:] - expected[:-1] + squares[labels[1:]]
+    return float(same[labels[1:] == labels[:-1]].sum()) / scatter
 
 
 def compare_shares(periods: Periods, actions: Integers, n_actions: int, units: Integers | None = None) -> float:

@@ -36,10 +36,12 @@ def find_wrong_period(audit: Audit) -> Iterator[Found]:
 def find_moved_contrast(audit: Audit) -> Iterator[Found]:
     """What is best, or by how much, changed over time."""
     found = audit.drift
-    if found is None or found.moved is None or audit.actions.best is None:
+    if found is None or found.moved is None:
         return
-    best, rival = audit.actions.actions[audit.actions.best].name, found.actions[found.moved].name
-    text = f"the difference between {best} and {rival} changed over {_clock(found)} (p = {found.contrasts_p:.1g})"
+    action = found.actions[found.moved].name
+    text = (
+        f"the difference between {action} and the others changed over {_clock(found)} (p = {found.contrasts_p:.1g})"
+    )
     if found.late_best is not None:
         text += f"; in the last periods {found.actions[found.late_best].name} is best"
     yield Found(

@@ -187,7 +187,7 @@ RULES: tuple[Rule[Audit], ...] = (
         "change over time",
         "drift",
         "cap",
-        "the difference between the best action and a rival moved over the periods (1 in 500, all rivals together)",
+        "an action's difference to the others moved over the periods (1 in 500, all actions together)",
         find_moved_contrast,
         odds=0.5,
     ),

@@ -1,8 +1,8 @@
 """Drift: whether the policy, the outcomes or what is best changed over time.
 
 The rows lie in up to ten periods (`estimates.periods`). Five questions, each with a chance of 0.2 % of a false alarm:
-did the policy's shares move, did the level of the outcome, did the difference between the best action and a rival, is
-an action missing for part of the time, and are logged propensities true in every period.
+did the policy's shares move, did the level of the outcome, did an action's difference to the others, is an action
+missing for part of the time, and are logged propensities true in every period.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from headstart.logs.log import Log
 _LATE = 0.3  # of the periods: the last ones
 _SURE = 2.58  # standard errors by which another action must be best in the last periods
 _FEWEST_LATE = 10.0  # effective rows of an action in them
+_MOST_ACTIONS = 30  # whose differences to the others are looked at
 _MATERIAL = 0.1  # a period's weights are off by so much, or it is rounding
 
 
@@ -44,7 +45,7 @@ class ActionOverTime:
     ratios: tuple[float, ...]  # of the users that its rows stand for to those there are; 1 if propensities are true
     late_mean: float  # of the last periods
     late_error: float
-    moved_p: float  # the chance of such changes of its difference to the best action; 1 for the best itself
+    moved_p: float  # the chance of such changes of its difference to the others
     missing_share: float  # of the time in which it was not used at all, beyond chance
 
 
@@ -62,7 +63,7 @@ class DriftFinding:
     level_p: float
     contrasts_p: float
     weights_p: float
-    moved: int | None  # the rival whose difference to the best moved most surely
+    moved: int | None  # the action whose difference to the others moved most surely
     worst: tuple[int, int] | None  # the period and action whose propensities are wrong
     late_best: int | None  # another action that is best in the last periods, beyond noise
     bias: tuple[float, ...]  # (K,) how far off an action's mean may be for the users to come
@@ -90,12 +91,14 @@ def describe_drift(log: Log, best: int | None, clock: str, *, is_logged: bool) -
     )
     means, missing = weigh_periods(rows), _find_missing(periods, log)
     levels, level_errors, level_p = compare_level(rows)
-    moved = _compare_rivals(rows, best)
+    moved, n_shown = _compare_actions(rows)
     totals = (
         _compare_totals(periods, rows, missing > 0.0) if is_logged else _Totals(np.full(means.means.shape, np.nan))
     )
     late = _look_at_last(rows, best)
-    contrasts_p = min(1.0, (k - 1) * float(moved.min()))
+    contrasts_p = min(
+        1.0, (n_shown if n_shown > 2 else 1) * float(moved.min())
+    )  # of two actions it is one difference
     is_moved = contrasts_p < CHANCE
     found = DriftFinding(
         clock=clock,
@@ -138,11 +141,17 @@ def _describe(
     )
 
 
-def _compare_rivals(rows: TimedRows, best: int) -> Floats:
-    """Per action the chance of such changes of its difference to the best, (K,)."""
-    shown = np.bincount(rows.actions, minlength=rows.n_actions) > 0
-    return np.array(
-        [compare_contrast(rows, best, a) if a != best and shown[a] else 1.0 for a in range(rows.n_actions)]
+def _compare_actions(rows: TimedRows) -> tuple[Floats, int]:
+    """Per action the chance of such changes of its difference to the others, (K,), and how many were looked at: the
+    30 most shown."""
+    counts = np.bincount(rows.actions, minlength=rows.n_actions)
+    shown = np.zeros(rows.n_actions, dtype=np.bool_)
+    shown[np.argsort(-counts, kind="stable")[:_MOST_ACTIONS]] = True
+    shown &= counts > 0
+    if shown.sum() < 2:
+        return np.ones(rows.n_actions), int(shown.sum())
+    return np.array([compare_contrast(rows, a) if is_shown else 1.0 for a, is_shown in enumerate(shown)]), int(
+        shown.sum()
     )
 
 
@@ -151,13 +160,15 @@ def _find_missing(periods: Periods, log: Log) -> Floats:
     cells = periods.labels * log.n_actions + log.actions
     counts = np.bincount(cells, minlength=periods.n_periods * log.n_actions).reshape(-1, log.n_actions)
     found, n = np.zeros(log.n_actions), len(log)
-    for a in np.flatnonzero(counts.sum(axis=0)):
+    draws = counts.sum(axis=0)
+    if log.units is not None:  # a unit comes when it comes: its rows are one draw of a time
+        n_units = int(log.units.max()) + 1
+        draws = np.bincount(np.unique(log.actions * n_units + log.units) // n_units, minlength=log.n_actions)
+    for a in np.flatnonzero((draws > 0) & (counts == 0).any(axis=0)):
         empty = counts[:, a] == 0
         share = float(periods.rows[empty].sum()) / n
-        of = log.actions == a
-        draws = int(of.sum()) if log.units is None else np.unique(log.units[of]).size
         ways = math.comb(periods.n_periods, int(empty.sum())) * log.n_actions
-        if empty.any() and is_missing_by_chance(draws, share, ways) < CHANCE:
+        if is_missing_by_chance(float(draws[a]), share, ways) < CHANCE:
             found[a] = share
     return found
 
@@ -230,10 +241,11 @@ def _compare_totals(periods: Periods, rows: TimedRows, is_partial: Bools) -> _To
     # A period that misses the rare rows does not know how its sums vary: the action's rows of all periods do.
     squares = np.maximum(squares, squares.sum(axis=0) * (periods.rows / periods.rows.sum())[:, None])
     judged = (heaviest > 0.0) & ~is_partial
-    chances = np.ones(shape)
-    chances[:, judged] = total_p_values(
-        sums[:, judged], squares[:, judged], heaviest[judged], periods.rows[:, None].astype(np.float64)
-    )
+    chances, overall = np.ones(shape), sums.sum(axis=0) / periods.rows.sum()
+    users = periods.rows[:, None].astype(np.float64)
+    known = sums[:, judged], squares[:, judged], heaviest[judged]
+    # What is wrong at all times is no matter of time: a period must differ from all users and from the other periods.
+    chances[:, judged] = np.maximum(total_p_values(*known, users), total_p_values(*known, users * overall[judged]))
     chances[np.abs(ratios - 1.0) <= _MATERIAL] = 1.0
     worst = np.unravel_index(int(chances.argmin()), shape)
     p_value = min(1.0, float(chances[worst]) * chances[:, judged].size)

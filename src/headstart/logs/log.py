@@ -163,6 +163,12 @@ class Log:
         twin.units = None if units is None else index_units(units, len(self))
         return twin
 
+    def with_times(self, times: ArrayLike | None) -> Log:
+        """The same log with these times; None: nobody knows when its rows were decided."""
+        twin = copy(self)
+        twin.times = None if times is None else check_times(times, len(self))
+        return twin
+
     def with_reading(self, reading: Reading) -> Log:
         """The same log with a word on how it was read."""
         twin = copy(self)

@@ -9,7 +9,8 @@ from itertools import pairwise
 from typing import Any
 
 from headstart.judgement.audit.audit import Audit
-from headstart.reports.audit_words import number
+from headstart.reports.section import number
+from headstart.reports.time_figure import draw_over_time
 
 # Okabe and Ito's palette.
 _BLUE, _ORANGE, _GREEN, _GREY, _INK = "#0072B2", "#D55E00", "#009E73", "#8a8f98", "#1f2328"
@@ -249,12 +250,23 @@ def _draw_population(audit: Audit) -> str | None:
     return _as_svg(figure)
 
 
+def _draw_time(audit: Audit) -> str | None:
+    """The best actions' outcomes over time, and the shares of all."""
+    if audit.drift is None:
+        return None
+    figure, (above, below) = _canvas(4.4, 2, 1)
+    draw_over_time(audit.drift, audit.actions, above[0], below[0])
+    figure.legend(*above[0].get_legend_handles_labels(), loc="outside upper left", ncols=3, frameon=False)
+    return _as_svg(figure)
+
+
 _FIGURES: tuple[tuple[str, str, Callable[[Audit], str | None]], ...] = (
     ("actions", "Raw and adjusted mean of each action", _draw_means),
     ("actions", "Rows of each action, and the virtual plays that they are worth", _draw_sizes),
     ("propensities", "Calibration: claimed against observed shares in groups of like users", _draw_calibration),
     ("overlap", "Histograms of the propensity of the action taken", _draw_overlap),
     ("balance", "Love plot: differences to all users before and after weighting", _draw_balance),
+    ("drift", "Outcome of each action over time, and how often each was used", _draw_time),
     ("sensitivity", "The tipping point against the bias that observed columns would cause", _draw_tipping),
     ("population", "Shift of each column between the log and the users to come", _draw_population),
 )

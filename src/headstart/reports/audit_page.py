@@ -9,7 +9,8 @@ from pathlib import Path
 from headstart.judgement.audit.audit import Audit
 from headstart.judgement.audit.rules import RULES
 from headstart.reports.audit_figures import draw_figures
-from headstart.reports.audit_words import Section, describe_log, numeric_columns, write_sections
+from headstart.reports.audit_words import describe_log, numeric_columns, write_sections
+from headstart.reports.section import Section
 
 _MOST_ROWS = 50
 _WIDE = 5  # columns, beyond which a table stands below the figures and not beside them

@@ -10,7 +10,8 @@ from rich.panel import Panel
 from rich.table import Table
 
 from headstart.judgement.audit.audit import Audit
-from headstart.reports.audit_words import Section, describe_log, numeric_columns, write_sections
+from headstart.reports.audit_words import describe_log, numeric_columns, write_sections
+from headstart.reports.section import Section
 
 _COLOURS = {"stop": "red", "cap": "yellow", "note": "cyan", "fine": "green"}
 _SIGNS = {"stop": "✗", "cap": "!", "note": "·", "fine": "✓"}

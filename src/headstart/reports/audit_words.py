@@ -4,25 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from headstart.judgement.audit.audit import Audit
+from headstart.reports.section import NONE, Section, as_percent, number
+from headstart.reports.time_words import write_drift
 
-NONE = "-"
 ORDER = {"stop": 0, "cap": 1, "note": 2, "fine": 3}
-
-
-@dataclass(frozen=True)
-class Section:
-    """A question, the answer in a sentence or two, and the numbers."""
-
-    key: str
-    title: str
-    sentences: tuple[str, ...]
-    header: tuple[str, ...] = ()
-    rows: tuple[tuple[str, ...], ...] = ()
-    n_left_out: int = 0  # rows that would have made the table too long
-    status: str = "fine"  # the gravest reason that comes from here
 
 
 def write_sections(audit: Audit, n_most: int) -> list[Section]:
@@ -33,6 +20,7 @@ def write_sections(audit: Audit, n_most: int) -> list[Section]:
         _propensities,
         _overlap,
         _balance,
+        write_drift,
         _refutations,
         _leakage,
         _telling,
@@ -56,23 +44,6 @@ def _finish(section: Section, audit: Audit, n_most: int) -> Section:
         max(0, len(section.rows) - n_most),
         min(statuses, key=lambda status: ORDER[status], default="fine"),
     )
-
-
-def number(value: float | None, digits: int = 3) -> str:
-    """A number for people; a dash where there is none."""
-    if value is None or math.isnan(value):
-        return NONE
-    if math.isinf(value):
-        return "∞"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.{digits}g}"
-
-
-def as_percent(value: float) -> str:
-    if math.isnan(value):
-        return NONE
-    if value == 0.0:
-        return "0 %"
-    return f"{100 * value:.1f} %" if value >= 0.001 else "< 0.1 %"
 
 
 def describe_log(audit: Audit) -> str:
@@ -120,7 +91,8 @@ def _propensities(audit: Audit) -> Iterator[Section]:
     )
     if not found.is_checked:
         sentence = "The log has none. They were estimated from the contexts, each row by models that never saw it."
-        yield Section("propensities", "How good are the estimated propensities?", (sentence, agreement))
+        filling = f"{audit.facts.filling[:1].upper()}{audit.facts.filling[1:]}."
+        yield Section("propensities", "How good are the estimated propensities?", (sentence, filling, agreement))
         return
     kind = "counts of actions" if found.is_chi_square_of_counts else "weights of all actions together"
     sentences = (
@@ -261,8 +233,17 @@ def _sensitivity(audit: Audit) -> Iterator[Section]:
         )
     if audit.facts.propensities == "logged" and audit.propensities.fault == "none":
         sentences.append("Propensities that were logged and are true leave no room for a hidden confounder.")
-    rows = tuple((str(rival.name), number(rival.tipping), number(rival.low)) for rival in found.rivals)
-    header = ("better than the best if bias exceeds", "harmful above", "useless above")
+    rows = tuple(
+        (str(rival.name), number(rival.tipping), number(rival.low), rival.column or NONE, number(abs(rival.bias)))
+        for rival in found.rivals
+    )
+    header = (
+        "better than the best if bias exceeds",
+        "harmful above",
+        "useless above",
+        "strongest column",
+        "its bias",
+    )
     title = "The tipping point: how much hidden bias would turn it?"
     yield Section("sensitivity", title, tuple(sentences), header, rows)
 
@@ -314,5 +295,6 @@ def _population(audit: Audit) -> Iterator[Section]:
 
 def numeric_columns(section: Section) -> Sequence[int]:
     """Which columns hold numbers, to be set flush right: all but the first and those of words."""
-    words = {"who", "expected", "finding", "", "test"} | ({"action"} if section.key == "telling" else set())
+    words = {"who", "expected", "finding", "", "test", "strongest column", "what was found"}
+    words |= {"action"} if section.key == "telling" else set()
     return [j for j, name in enumerate(section.header) if j and name not in words]

@@ -62,12 +62,12 @@ def test_rows_beyond_the_sample_are_believed_as_far(as_table):
             {"x0": log.contexts[:, 0], "x1": log.contexts[:, 1], "a": log.actions, "y": log.outcomes}
         )
         source = hs.scan_log(frame, action="a", outcome="y", contexts=["x0", "x1"])
-    whole, part = fill_with_sample(source, sample, 0)
+    whole, part, _ = fill_with_sample(source, sample, 0)
     assert len(part) == 1000
     assert part.propensities.tolist() == fill_missing(sample).log.propensities.tolist()
     if as_table:
         assert whole.has_propensities
-        expected = fill_with_sample(log, sample, 0)[0].action_sums()
+        expected = fill_with_sample(log, sample, 0).log.action_sums()
         np.testing.assert_allclose(whole.action_sums().w, expected.w, rtol=1e-9)
     else:
         assert np.abs(whole.propensities - truth).mean() < 0.04
@@ -78,11 +78,11 @@ def test_an_action_too_rare_for_the_sample_has_a_chance():
     actions = log.actions.copy()
     actions[-1] = 2
     rare = hs.Log(actions, log.outcomes, log.contexts, n_actions=3)
-    whole, _ = fill_with_sample(rare, rare.take(np.arange(100)), 0)
+    whole, *_ = fill_with_sample(rare, rare.take(np.arange(100)), 0)
     assert 0.0 < whole.propensities[-1] < 0.2
 
 
 def test_a_sample_of_all_rows_stands_for_the_log():
     log, _ = make_log(100)
-    whole, part = fill_with_sample(log, log.take(np.arange(100)), 0)
+    whole, part, _ = fill_with_sample(log, log.take(np.arange(100)), 0)
     assert whole is part

@@ -9,11 +9,13 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from headstart.checks import check_number, check_whole
+from headstart.estimates.periods import PERIOD
 from headstart.estimates.summary import Summary
 from headstart.judgement.audit.checks.actions import ActionsFinding
 from headstart.judgement.audit.checks.balance import BalanceFinding, TotalsFinding
 from headstart.judgement.audit.checks.calibration import CalibrationFinding
 from headstart.judgement.audit.checks.copies import CopiesFinding
+from headstart.judgement.audit.checks.drift import DriftFinding
 from headstart.judgement.audit.checks.leakage import LeakageFinding
 from headstart.judgement.audit.checks.overlap import OverlapFinding
 from headstart.judgement.audit.checks.population import PopulationFinding
@@ -39,7 +41,9 @@ class Facts:
     n_sampled: int  # rows that were looked at one by one; everything else is of all rows
     action_names: tuple[Hashable, ...]
     context_names: tuple[str, ...]
+    columns: tuple[str, ...]  # the raw columns that they were made of
     propensities: str  # "logged" or "estimated"
+    filling: str  # how they were estimated, in words; "" if they are logged
     horizon: int
     level: float
     seed: int
@@ -69,6 +73,7 @@ class Audit:
     sensitivity: SensitivityFinding | None  # None when fewer than two actions have rows
     value: ValueFinding | None
     population: PopulationFinding | None  # None when none was given
+    drift: DriftFinding | None  # None when nobody knows when, and the order of the rows shows no change
 
     @cached_property
     def verdict(self) -> Verdict:
@@ -148,12 +153,15 @@ def examine(
 
 
 def _state_facts(material: Material) -> Facts:
+    known = material.log.encoding.without((PERIOD,))
     return Facts(
         n_rows=int(material.sums.n.sum()),
         n_sampled=len(material.sample),
         action_names=tuple(material.log.action_names),
-        context_names=tuple(material.log.context_names),
+        context_names=known.names,
+        columns=known.columns,
         propensities="logged" if material.is_logged else "estimated",
+        filling=material.intake.filling,
         horizon=material.settings.horizon,
         level=material.settings.level,
         seed=material.settings.seed,

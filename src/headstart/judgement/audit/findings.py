@@ -12,10 +12,12 @@ import numpy as np
 
 from headstart.arrays import Floats
 from headstart.estimates.doubly_robust import robust_means, robust_table_means
+from headstart.estimates.periods import PERIOD
 from headstart.estimates.summary import Summary
 from headstart.judgement.audit.checks.actions import ActionsFinding, describe_actions
 from headstart.judgement.audit.checks.balance import BalanceFinding, TotalsFinding, check_totals, describe_balance
 from headstart.judgement.audit.checks.calibration import describe_calibration
+from headstart.judgement.audit.checks.drift import DriftFinding, describe_drift
 from headstart.judgement.audit.checks.groups import Groups, grow_groups, split_halves
 from headstart.judgement.audit.checks.overlap import EDGES, OverlapFinding, describe_overlap
 from headstart.judgement.audit.checks.population import PopulationFinding, compare_population, users_of
@@ -76,7 +78,8 @@ class Material:
 
     @cached_property
     def halves(self) -> tuple[Log, Log]:
-        return split_halves(self.sample, self.settings.seed)
+        """Of the users as they are: groups of them are not parted by time, which has a check of its own."""
+        return split_halves(self.sample.without((PERIOD,)), self.settings.seed)
 
     @cached_property
     def groups(self) -> Groups:
@@ -89,12 +92,22 @@ class Material:
     @cached_property
     def overlap(self) -> OverlapFinding:
         counts, level = self.log.propensity_counts(EDGES), self.settings.level
-        return describe_overlap(counts, self.sums, *self.halves, level, is_logged=self.is_logged)
+        return describe_overlap(
+            counts, self.sums, *self.halves, level, self.sample.propensity_matrix, is_logged=self.is_logged
+        )
+
+    @cached_property
+    def drift(self) -> DriftFinding | None:
+        intake = self.intake
+        return describe_drift(intake.whole, self.actions.best, intake.clock, is_logged=self.is_logged)
 
     @cached_property
     def never(self) -> Floats:
-        """The share of users who as good as never saw each action, (K,)."""
-        return np.array([action.never_share for action in self.overlap.actions])
+        """The share of users who as good as never saw each action, for who they are or when they came, (K,)."""
+        never = np.array([action.never_share for action in self.overlap.actions])
+        if self.drift is not None:
+            never = np.maximum(never, [action.missing_share for action in self.drift.actions])
+        return never
 
     @cached_property
     def reached(self) -> Floats:
@@ -183,6 +196,7 @@ CHECKS: tuple[Check, ...] = (
     Check("sensitivity", lambda material: find_tipping_point(material.actions, material.sample)),
     Check("value", lambda material: find_value(material.log, material.actions, material.settings.horizon)),
     Check("population", _population),
+    Check("drift", lambda material: material.drift),
 )
 
 

@@ -215,14 +215,18 @@ def find_copied_rows(audit: Audit) -> Iterator[Found]:
 
 
 def find_tipping(audit: Audit) -> Iterator[Found]:
-    """A confounder no stronger than a known column would turn the decision."""
+    """A confounder no stronger than a known column would turn the decision, for whichever rival."""
     found = audit.sensitivity
-    if found is not None and audit.facts.propensities == "estimated" and found.strongest >= found.tipping > 0.0:
-        yield Found(
-            f"a hidden confounder as strong as {found.benchmarks[0].column} would move the difference between the "
-            f"best two by {found.strongest:.3g}, and {found.tipping:.3g} turns the decision",
-            "cap the virtual plays, so that live users can overrule the log",
-        )
+    if found is None or audit.facts.propensities != "estimated" or not found.tipped:
+        return
+    assert audit.actions.best is not None
+    rival, best = found.tipped[0], audit.actions.actions[audit.actions.best].name
+    more = f", and so with {len(found.tipped) - 1} more of its rivals" if len(found.tipped) > 1 else ""
+    yield Found(
+        f"a hidden confounder as strong as {rival.column} would move the difference between {best} and {rival.name} "
+        f"by {abs(rival.bias):.3g}, and {rival.tipping:.3g} turns the decision{more}",
+        "cap the virtual plays, so that live users can overrule the log",
+    )
 
 
 def find_unadjusted(audit: Audit) -> Iterator[Found]:
@@ -239,9 +243,9 @@ def find_estimated(audit: Audit) -> Iterator[Found]:
     """The propensities had to be estimated."""
     if audit.facts.propensities == "estimated" and audit.facts.context_names:
         yield Found(
-            "the log has no propensities; they were estimated from the contexts, which is right only if the contexts "
-            "hold everything that the choice of action went by",
-            "log the propensities from now on",
+            "the log has no propensities; they were estimated from the contexts, which is right if nothing else "
+            "decided who saw what",
+            "cap the virtual plays, so that live users can overrule the log; and log the propensities from now on",
         )
 
 

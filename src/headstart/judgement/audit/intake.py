@@ -4,7 +4,8 @@
 2. Values far outside all others are drawn to the range of those.
 3. Columns that tell the outcome or the action are left out: what was written down after the fact neither judges nor
    adjusts.
-4. Propensities that are missing are estimated.
+4. Propensities that are missing are estimated; where the policy's shares moved over time, from the period too, which
+   is then adjusted for like any other column.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from headstart.arrays import Floats
 from headstart.errors import OptionError
 from headstart.estimates.outliers import FoundRange, clip_log, find_ranges
+from headstart.estimates.periods import number_rows, with_periods
 from headstart.estimates.propensity.missing import fill_with_sample
 from headstart.judgement.audit.checks.copies import CopiesFinding, find_copies
 from headstart.judgement.audit.checks.leakage import LeakageFinding, find_leaks
@@ -34,9 +36,11 @@ class Intake:
     sample: Log  # rows of it, sorted
     whole: Log  # the same rows with every column
     is_logged: bool  # the propensities are the log's own
+    filling: str  # how they were estimated, in words; "" if they are logged
     leakage: LeakageFinding
     telling: TellingFinding
     copies: CopiesFinding
+    clock: str  # what the rows' times are: "time", or "row number"
     notes: tuple[str, ...]  # what was done, in words
 
 
@@ -47,21 +51,23 @@ def take_in(log: AnyLog, n_sample: int, seed: int) -> Intake:
     if isinstance(log, LogTable) and len(log) <= n_sample:
         log = log.to_log()
     log, notes = _bound(log)
+    clock = "row number" if isinstance(log, Log) and log.times is None else "time"
+    log = number_rows(log) if isinstance(log, Log) else log
     whole = draw_sorted(log, n_sample, seed)
     if len(whole) < len(log):
         notes.append(f"{len(whole):,} of {len(log):,} rows, drawn by lot, were looked at one by one")
-    copies, same = find_copies(whole, len(log))
+    copies, same = find_copies(whole, len(log), is_timed=clock == "time")
     whole = whole if same is None else whole.with_units(same.tolist())
     telling, leakage = find_telling(whole, seed), find_leaks(whole)
     left_out = [*telling.names, *(column.name for column in leakage.of_kind("leak"))]
     log, sample = log.without(left_out), whole.without(left_out)
-    is_logged = log.has_propensities
+    is_logged, filling = log.has_propensities, ""
     if not is_logged:
-        log, sample, note = fill_with_sample(log, sample, seed)
+        log, sample, filling = fill_with_sample(log, with_periods(sample), seed)
         assert sample.propensity_matrix is not None
         whole = whole.with_propensities(sample.propensity_matrix)
-        notes.append(note)
-    return Intake(log, sample, whole, is_logged, leakage, telling, copies, tuple(notes))
+        notes.append(filling)
+    return Intake(log, sample, whole, is_logged, filling, leakage, telling, copies, clock, tuple(notes))
 
 
 def _bound(log: AnyLog) -> tuple[AnyLog, list[str]]:

@@ -24,6 +24,12 @@ from headstart.judgement.audit.grounds import (
     find_unshown,
     find_wrong_propensities,
 )
+from headstart.judgement.audit.grounds_of_time import (
+    find_adjusted_time,
+    find_moved_contrast,
+    find_partial_actions,
+    find_wrong_period,
+)
 from headstart.judgement.audit.reasons import Rule
 
 if TYPE_CHECKING:
@@ -65,6 +71,14 @@ RULES: tuple[Rule[Audit], ...] = (
         "the weights of an action's rows add up to more than 5 % off the number of users (1 in 1,000, all actions "
         "together), or to 10 % off in a group of users or a period of time (1 in 1,000 each)",
         find_wrong_propensities,
+        odds=0.2,
+    ),
+    Rule(
+        "wrong propensities",
+        "drift",
+        "stop",
+        "in a period of the log the weights of an action's rows are off by 10 % (1 in 500, all periods together)",
+        find_wrong_period,
         odds=0.2,
     ),
     _WRONG_TOTALS,
@@ -172,11 +186,35 @@ RULES: tuple[Rule[Audit], ...] = (
         "tipping point",
         "sensitivity",
         "cap",
-        "estimated propensities, and leaving out one column moves the lead by more than the lead",
+        "estimated propensities, and leaving out one column moves the best action's lead over a rival by more than "
+        "that lead",
         find_tipping,
     ),
     Rule("unadjusted", "propensities", "cap", "neither propensities nor contexts", find_unadjusted),
-    Rule("estimated", "propensities", "note", "propensities were estimated", find_estimated),
+    Rule(
+        "estimated",
+        "propensities",
+        "cap",
+        "propensities were estimated: what else decided who saw what, no log can show",
+        find_estimated,
+    ),
     Rule("not shown", "actions", "note", "an action has no rows", find_unshown),
     Rule("unclear lead", "actions", "note", "the interval of the lead holds 0", find_unclear_lead),
+    # Time.
+    Rule(
+        "change over time",
+        "drift",
+        "cap",
+        "an action's difference to the others moved over the periods (1 in 500, all actions together)",
+        find_moved_contrast,
+        odds=0.5,
+    ),
+    Rule(
+        "part of the time",
+        "drift",
+        "cap",
+        "an action has no rows in periods where chance would have given it some (1 in 500)",
+        find_partial_actions,
+    ),
+    Rule("time", "drift", "note", "shares moved over time, and periods were adjusted for", find_adjusted_time),
 )

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from headstart.judgement.audit.basis import name_basis
 from headstart.judgement.audit.findings import find_reasons
 from headstart.judgement.audit.grounds import is_heavy
 from headstart.judgement.audit.reasons import Reason
@@ -49,21 +50,24 @@ def judge(audit: Audit) -> Verdict:
 def find_caps(audit: Audit) -> tuple[int, ...]:
     """Virtual plays that would know as much as a mean with this error and this bias: variance / (s.e.^2 + bias^2).
 
-    The bias allowed for is the largest of: what leaving out the strongest observed column would cause (estimated
-    propensities only), what weighting left of the placebo outcome, and the outcome's spread times the share of users
-    who never saw the action. A row that carries a share s of a mean is allowed 1 / s plays.
+    The bias allowed for is the largest of: what leaving out the strongest observed column would do to the action
+    (estimated propensities only), what weighting left of the placebo outcome, the outcome's spread times the share of
+    users who never saw the action, and the change over time. A row that carries a share s of a mean is allowed 1 / s
+    plays.
     """
-    shared = 0.0
+    hidden = [0.0] * len(audit.actions.actions)
     if audit.sensitivity is not None and audit.facts.propensities == "estimated":
-        shared = audit.sensitivity.strongest
+        hidden = list(audit.sensitivity.biases)
     placebos = [r.value for r in audit.refutations.refutations if r.name == "placebo outcome" and not r.is_passed]
-    shared = max([shared, *(abs(value) for value in placebos)])
+    shared = max([0.0, *(abs(value) for value in placebos)])
     means, caps = audit.summary, []
     for a, action in enumerate(audit.actions.actions):
         variance, error = float(means.variances[a]), float(means.standard_errors[a])
         plays = float(means.plays[a])
         if plays and variance > 0.0:
-            bias = max(shared, audit.overlap.actions[a].never_share * math.sqrt(variance))
+            bias = max(shared, hidden[a], audit.overlap.actions[a].never_share * math.sqrt(variance))
+            if audit.drift is not None:
+                bias = max(bias, audit.drift.bias[a])
             plays = min(plays, variance / (error**2 + bias**2))
         if is_heavy(action):
             plays = min(plays, 1.0 / action.heaviest_share)
@@ -81,5 +85,6 @@ def _summary(audit: Audit, caps: tuple[int, ...], decision: str) -> str:
     best = audit.actions.actions[audit.actions.best].name
     points = f"It points to {best}" + ("" if audit.actions.is_lead_clear else ", but not beyond noise")
     if decision == CAP:
-        return f"{points}. Let it speak for a limited number of virtual plays per action, not for all that it claims."
-    return f"{points}, and is worth {plays:,} virtual plays."
+        few = "Let it speak for a limited number of virtual plays per action, not for all that it claims."
+        return f"{points}. {few} {name_basis(audit)}"
+    return f"{points}, and is worth {plays:,} virtual plays. {name_basis(audit)}"

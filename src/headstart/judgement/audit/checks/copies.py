@@ -31,11 +31,12 @@ class CopiesFinding:
 NO_COPIES = CopiesFinding(0, 0.0, False)
 
 
-def find_copies(sample: Log, n_rows: int) -> tuple[CopiesFinding, Integers | None]:
+def find_copies(sample: Log, n_rows: int, *, is_timed: bool = True) -> tuple[CopiesFinding, Integers | None]:
     """The finding, and as units which rows are copies of each other, (n,), if they are to be treated as one.
 
     Of a sample of a share f of the rows, a copy is seen only if its original is: the share of copies is that in the
-    sample over f. A log with units has said already which rows depend on each other.
+    sample over f. A log with units has said already which rows depend on each other. `is_timed`: copies have the same
+    time too.
     """
     if sample.units is not None or sample.n_features == 0 or len(sample) < 2:
         return NO_COPIES, None
@@ -43,7 +44,7 @@ def find_copies(sample: Log, n_rows: int) -> tuple[CopiesFinding, Integers | Non
     who, n_who = _number(columns)
     rest = [sample.actions.astype(np.float64), sample.outcomes]
     rest += [] if sample.propensities is None else [sample.propensities]
-    rest += [] if sample.times is None else [sample.times]
+    rest += [sample.times] if sample.times is not None and is_timed else []
     same, n_same = _number([who.astype(np.float64), *rest])
     n_copies = len(sample) - n_same
     share = min(1.0, n_copies / len(sample) * (n_rows / len(sample)))

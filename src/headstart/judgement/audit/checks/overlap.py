@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headstart.arrays import Integers
+from headstart.arrays import Floats, Integers
 from headstart.judgement.audit.checks.groups import grow_groups
 from headstart.logs.log import Log
 from headstart.logs.sums import ActionSums
@@ -26,7 +26,8 @@ _MOST_TREES = 30
 class ActionOverlap:
     """The chances of one action.
 
-    Shares of users are estimated from the action's own rows by weighting: a row with chance p stands for 1/p users.
+    Shares of users are counted where the chance of every action is known; otherwise they are estimated from the
+    action's own rows by weighting: a row with chance p stands for 1/p users.
     """
 
     name: object
@@ -50,7 +51,14 @@ class OverlapFinding:
 
 
 def describe_overlap(
-    counts: Integers, sums: ActionSums, grown: Log, looked: Log, level: float, *, is_logged: bool
+    counts: Integers,
+    sums: ActionSums,
+    grown: Log,
+    looked: Log,
+    level: float,
+    matrix: Floats | None = None,
+    *,
+    is_logged: bool,
 ) -> OverlapFinding:
     """Histograms from counts, and per action (the 30 most shown) the zone of users who never see it.
 
@@ -58,7 +66,7 @@ def describe_overlap(
     once where five rows were to be expected. It is believed if on the other half the upper limit of its rate (Clopper
     and Pearson, over all actions together) is below that too. The limit is 0.01 or, for logged propensities, the
     smallest one in the log (at least 0.004), and no more than a fifth of its share. To be sure of none it takes
-    ln(1 / alpha) / limit users in that half.
+    ln(1 / alpha) / limit users in that half. `matrix`, (rows, K), are the chances of every action, where known.
     """
     shares = sums.n / sums.n.sum()
     tried = [int(a) for a in np.argsort(-sums.n, kind="stable")[:_MOST_TREES] if sums.n[a] > 0]
@@ -71,6 +79,8 @@ def describe_overlap(
     with np.errstate(divide="ignore", invalid="ignore"):
         rows_1, rows_5 = (counts[:, b].sum(axis=1) / sums.n for b in (below_1, below_5))
         users_1, users_5 = (stands_for[:, b].sum(axis=1) / stands_for.sum(axis=1) for b in (below_1, below_5))
+    if matrix is not None:  # one unlikely row would stand for a hundred users
+        users_1, users_5 = ((matrix < limit).mean(axis=0) for limit in (0.01, 0.05))
     actions = []
     for a, name in enumerate(grown.action_names):
         zone = _find_zone(grown, looked, a, shares[a], min(limit, shares[a] / 5.0), alpha) if a in tried else _NO_ZONE

@@ -27,6 +27,8 @@ class Rival:
     name: object
     tipping: float
     low: float  # with the log's noise counted against it; 0: noise alone might do
+    column: str  # the column that, left out, moves the difference to the best most; "" without any
+    bias: float  # by how much: towards the best if positive
 
 
 @dataclass(frozen=True)
@@ -49,11 +51,17 @@ class SensitivityFinding:
     robustness: float  # Cinelli and Hazlett's robustness value
     observed_bias: float  # raw lead minus weighted lead: what the contexts' confounding amounted to
     benchmarks: tuple[Benchmark, ...]  # strongest first
+    biases: tuple[float, ...]  # (K,) the largest move of each action's mean by leaving out one observed column
 
     @property
     def strongest(self) -> float:
         """The largest bias of the lead that leaving out one observed column causes."""
         return max((abs(benchmark.bias) for benchmark in self.benchmarks), default=0.0)
+
+    @property
+    def tipped(self) -> tuple[Rival, ...]:
+        """The rivals whom a confounder no stronger than an observed column would put before the best."""
+        return tuple(rival for rival in self.rivals if abs(rival.bias) >= rival.tipping > 0.0)
 
 
 def find_tipping_point(actions: ActionsFinding, log: Log) -> SensitivityFinding | None:
@@ -63,14 +71,17 @@ def find_tipping_point(actions: ActionsFinding, log: Log) -> SensitivityFinding 
     from scipy.special import stdtrit
 
     best, second = actions.actions[actions.best], actions.actions[actions.second]
+    omitted = omit_columns(log)
     rivals = []
-    for rival in actions.actions:
-        if rival.name == best.name or math.isnan(rival.mean):
+    for a, rival in enumerate(actions.actions):
+        if a == actions.best or math.isnan(rival.mean):
             continue
         gap, error = best.mean - rival.mean, math.hypot(best.standard_error, rival.standard_error)
         degrees = max(1.0, min(best.effective_size, rival.effective_size) - 1.0)
         half = float(stdtrit(degrees, 0.5 + actions.level / 2.0)) * error
-        rivals.append(Rival(rival.name, gap, max(0.0, gap - half) if math.isfinite(half) else 0.0))
+        strongest = _benchmarks(omitted, actions.best, a)[:1]
+        column, bias = (strongest[0].column, strongest[0].bias) if strongest else ("", 0.0)
+        rivals.append(Rival(rival.name, gap, max(0.0, gap - half) if math.isfinite(half) else 0.0, column, bias))
     rivals.sort(key=lambda rival: rival.tipping)
     spread = math.sqrt((best.variance + second.variance) / 2.0)
     e_value, e_low, scale = _e_values(actions, spread)
@@ -84,7 +95,8 @@ def find_tipping_point(actions: ActionsFinding, log: Log) -> SensitivityFinding 
         e_value_scale=scale,
         robustness=_robustness_of(log, actions.best, actions.second),
         observed_bias=(best.raw_mean - second.raw_mean) - actions.lead,
-        benchmarks=_benchmarks(omit_columns(log), actions.best, actions.second),
+        benchmarks=_benchmarks(omitted, actions.best, actions.second),
+        biases=tuple(np.abs(omitted.biases).max(axis=0, initial=0.0).tolist()),
     )
 
 

@@ -1,0 +1,38 @@
+"""A section of a report: a question, the answer in words, the numbers; and how numbers are written for people."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+NONE = "-"
+
+
+@dataclass(frozen=True)
+class Section:
+    """A question, the answer in a sentence or two, and the numbers."""
+
+    key: str
+    title: str
+    sentences: tuple[str, ...]
+    header: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    n_left_out: int = 0  # rows that would have made the table too long
+    status: str = "fine"  # the gravest reason that comes from here
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A number for people; a dash where there is none."""
+    if value is None or math.isnan(value):
+        return NONE
+    if math.isinf(value):
+        return "∞"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.{digits}g}"
+
+
+def as_percent(value: float) -> str:
+    if math.isnan(value):
+        return NONE
+    if value == 0.0:
+        return "0 %"
+    return f"{100 * value:.1f} %" if value >= 0.001 else "< 0.1 %"

@@ -34,7 +34,8 @@ class PostgresServer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.stop("immediate")
+        if (Path(self._data) / "postmaster.pid").exists():  # a standby may have taken over
+            self.stop("immediate")
         shutil.rmtree(self._folder, ignore_errors=True)
 
     @property
@@ -47,12 +48,26 @@ class PostgresServer:
         return str(self._folder / "data")
 
     def start(self) -> None:
-        options = f"-h 127.0.0.1 -p {self.port} -k {self._folder} -c fsync=on -c max_connections=60"
-        self._run("pg_ctl", "-D", self._data, "-l", str(self._folder / "log"), "-w", "-o", options, "start")
+        self._serve(self._data, self.port)
+
+    def _serve(self, data: str, port: int) -> None:
+        options = f"-h 127.0.0.1 -p {port} -k {self._folder} -c fsync=on -c max_connections=60"
+        self._run("pg_ctl", "-D", data, "-l", f"{data}.log", "-w", "-o", options, "start")
 
     def stop(self, mode: str) -> None:
         """fast: as asked; immediate: as if the power had gone."""
-        self._run("pg_ctl", "-D", self._data, "-m", mode, "-w", "stop")
+        self._end(self._data, mode)
+
+    @contextmanager
+    def standby(self) -> Iterator[Standby]:
+        """A streaming standby of this server, which can be held back and can take over its port."""
+        other = Standby(self)
+        self._run("pg_basebackup", "-D", other.data, "-h", "127.0.0.1", "-p", str(self.port), "-U", "postgres", "-R")
+        try:
+            other.start()
+            yield other
+        finally:
+            other.end()
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -88,6 +103,9 @@ class PostgresServer:
             connection.execute(f"CREATE SCHEMA {name}")
         return f"{self.address}?options=-csearch_path%3D{name}"
 
+    def _end(self, data: str, mode: str) -> None:
+        self._run("pg_ctl", "-D", data, "-m", mode, "-w", "stop")
+
     def _run(self, program: str, *arguments: str) -> None:
         command = [str(self._programs / program), *arguments]
         if os.getuid() == 0:
@@ -95,3 +113,35 @@ class PostgresServer:
         done = subprocess.run(command, cwd="/", stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=120)
         if done.returncode:
             raise RuntimeError(f"{program} failed: {done.stderr.decode()}")
+
+
+class Standby:
+    """A copy that follows its primary asynchronously, as most do: what it has not received yet it does not know."""
+
+    def __init__(self, primary: PostgresServer) -> None:
+        self._primary, self._is_running = primary, False
+        self.data = f"{primary._data}-standby"
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self._port: int = free.getsockname()[1]
+
+    def start(self) -> None:
+        """Follow the primary."""
+        self._primary._serve(self.data, self._port)
+        self._is_running = True
+
+    def cut_off(self) -> None:
+        """The network between the two is gone: it receives no more."""
+        self.end()
+
+    def take_over(self) -> None:
+        """The primary dies at once; this one is promoted and answers at its address."""
+        self._primary.stop("immediate")
+        self._primary._serve(self.data, self._primary.port)
+        self._is_running = True
+        self._primary._run("pg_ctl", "-D", self.data, "-w", "promote")
+
+    def end(self) -> None:
+        if self._is_running:
+            self._primary._end(self.data, "fast")
+            self._is_running = False

@@ -110,7 +110,7 @@ def test_encodings_of_one_layout_are_equal_whatever_the_means():
 def test_a_column_that_names_people_is_refused_with_the_way_out(ids: list[Any]):
     """It made 18,366 columns and 7 GB in silence."""
     contexts = {"age": [1.0, 2.0] * 150, "user_id": ids}
-    with pytest.raises(LogError, match="'user_id' .*300 .* in 300 rows.* give it as units="):
+    with pytest.raises(LogError, match=r"'user_id' .*300 .* in 300 rows.* give it as units="):
         hs.Log([0, 1] * 150, [0.0] * 300, contexts)
     hs.Log([0, 1] * 150, [0.0] * 300, {"age": contexts["age"]}, units=ids)
 

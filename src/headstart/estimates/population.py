@@ -83,7 +83,7 @@ def check_has_columns(given: Collection[str], encoding: Encoding) -> None:
 
 
 def _encode_named(population: Mapping[str, ArrayLike], log: Log) -> Floats:
-    """The users' columns as the log's: missing values are filled in as there, a category it never shows is an error."""
+    """The users' columns as the log's, missing values filled in as there; a category it never shows is an error."""
     encoding = log.encoding
     check_has_columns(population.keys(), encoding)
     for column, known in encoding.categories.items():

@@ -10,6 +10,7 @@ from headstart.logs.tables.columns import Roles, is_text
 from headstart.logs.tables.expressions import ChanceOf
 
 if TYPE_CHECKING:
+    import ibis.expr.datatypes as dt
     import ibis.expr.types as ir
 
 _FEW = 16  # labels that one CASE compares in turn; more of them are halved first
@@ -96,9 +97,16 @@ def is_infinite(column: ir.FloatingColumn) -> ir.BooleanValue:
 
 def as_time(column: ir.Column) -> ir.Column:
     """A timestamp, or whatever else has an order: text is parsed, numbers stay."""
+    if is_unknown_time(column.type()):
+        return column.cast("timestamp('UTC')")
     if not column.type().is_string():
         return column
     return _try_cast(column.strip(), "timestamp('UTC')", _TIME)
+
+
+def is_unknown_time(kind: dt.DataType) -> bool:
+    """A type of time that DuckDB has and Ibis does not know: with a zone, to the nanosecond, as pandas keeps it."""
+    return bool(kind.is_unknown()) and "TIMESTAMP" in str(kind)
 
 
 def as_moment(time: ir.Column) -> ir.FloatingColumn:

@@ -16,7 +16,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
@@ -126,8 +125,8 @@ def count_faults(rows: ir.Table, schema: Schema, faults: Sequence[Fault], questi
     asked |= {f"d{j}": rows[name].approx_nunique() for j, name in enumerate(question.distinct)}
     for j, name in enumerate(question.spreads):
         column = as_float_column(rows[name])
-        asked |= {f"low{j}": column.min(), f"high{j}": column.max(), f"middle{j}": column.mean()}
-        asked[f"squares{j}"] = (column * column).mean()
+        asked |= {f"low{j}": column.min(), f"high{j}": column.max()}
+        asked |= {f"middle{j}": column.mean(), f"deviation{j}": column.std(how="pop")}
     found = rows.aggregate(**asked).to_pyarrow().to_pylist()[0]
     counts = {fault.rule: int(found[f"f{j}"] or 0) for j, fault in enumerate(faults)}
     return Counted(
@@ -146,8 +145,7 @@ def count_faults(rows: ir.Table, schema: Schema, faults: Sequence[Fault], questi
 
 
 def _as_spread(found: Mapping[str, float | None], j: int) -> Spread:
-    low, high, mean, squares = (float(found[f"{what}{j}"] or 0.0) for what in ("low", "high", "middle", "squares"))
-    return Spread(low, high, mean, math.sqrt(max(squares - mean * mean, 0.0)))
+    return Spread(*(float(found[f"{what}{j}"] or 0.0) for what in ("low", "high", "middle", "deviation")))
 
 
 def check_faults(opened: Opened, asked: Asked, roles: Roles, faults: Sequence[Fault], counted: Counted) -> None:

@@ -13,7 +13,7 @@ from headstart.logs.encoding import OTHER
 from headstart.logs.identifiers import MOST_CATEGORIES
 from headstart.logs.reading import Reading
 from headstart.logs.tables.asked import Asked
-from headstart.logs.tables.canonical import as_chance, as_float_column, canonical_table
+from headstart.logs.tables.canonical import as_chance, as_float_column, canonical_table, is_unknown_time
 from headstart.logs.tables.columns import Roles, check_column, find_roles, is_text
 from headstart.logs.tables.connection import is_ours, log_errors
 from headstart.logs.tables.duplicates import Repeats, find_repeats, keep_first
@@ -196,6 +196,8 @@ def _check_time(opened: Opened, schema: Schema, roles: Roles) -> Roles:
     """A time is a moment, or a number: 12:30 of no day is neither."""
     kind = schema[roles.timestamp] if roles.timestamp else None
     if kind is None or kind.is_numeric() or kind.is_timestamp() or kind.is_date() or kind.is_string():
+        return roles
+    if is_unknown_time(kind):
         return roles
     if "timestamp" in roles.recognised:
         return roles.give_up("timestamp", f"its name is that of a time, but it is {kind}")

@@ -159,13 +159,13 @@ def _check_contexts(
             raise LogError(f"{what} must differ, got {_listed(list(group))}")
 
 
-def check_column(name: str, names: Sequence[str]) -> str:
-    """The name of a column that exists; otherwise an error with the nearest."""
+def check_column(name: str, names: Sequence[str], what: str = "column") -> str:
+    """The name of a column (or table) that exists; otherwise an error with the nearest."""
     if name in names:
         return name
     near = difflib.get_close_matches(str(name), [str(known) for known in names], n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}? " if near else ""
-    raise LogError(f"there is no column {name!r}; {hint}columns: {', '.join(map(str, names))}")
+    raise LogError(f"there is no {what} {name!r}; {hint}{what}s: {', '.join(map(str, names))}")
 
 
 def check_names(names: Sequence[object], place: str) -> None:

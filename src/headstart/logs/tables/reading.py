@@ -33,6 +33,7 @@ def scan_log(
     action_names: Sequence[Hashable] | None = None,
     where: Mapping[str, object] | None = None,
     format: str | None = None,
+    query: str | None = None,
     missing: Missing = "fill",
     memory_limit: str = "256MB",
     threads: int | None = None,
@@ -43,9 +44,10 @@ def scan_log(
     ----------
     source
         A path, a folder, a pattern or a list of paths (CSV, TSV, Parquet, JSON lines, Vowpal Wabbit text, dsjson;
-        also .gz and .zst), a pandas or polars frame, an Arrow table, a mapping of columns, an Ibis table of any
-        backend, or a Spark frame. The Open Bandit Dataset and headstart's own decision log are recognised by
-        their columns.
+        also .gz and .zst), a table of a database (`log.duckdb::clicks`, `log.sqlite::clicks`,
+        `postgresql://user@host/db::clicks`), a pandas or polars frame, an Arrow table, a mapping of columns, an
+        Ibis table of any backend, or a Spark frame. The Open Bandit Dataset and headstart's own decision log are
+        recognised by their columns.
     action, outcome, propensity, timestamp, id, unit
         The columns. One that is not given is recognised by a name in common use (`reward`, `pscore`, `arm`, ...); if
         two could be meant, that is an error. False for the last four means that there is none. `id` names a row,
@@ -63,6 +65,8 @@ def scan_log(
         Column -> value: only rows with these values are read.
     format
         Only needed where the name does not tell: "csv", "parquet", "vw", ...
+    query
+        What to ask a database for, instead of one of its tables.
     missing
         What becomes of a missing context: "fill" puts a number's mean and adds a column that says where, and makes a
         missing category one of its own; "drop" drops the row; "error" raises at the first missing value. A row
@@ -83,7 +87,7 @@ def scan_log(
         where=dict(where or {}),
         missing=missing,
     )
-    return scan(open_source(source, format, DatabaseLimits(memory_limit, threads)), asked)
+    return scan(open_source(source, format, DatabaseLimits(memory_limit, threads), query), asked)
 
 
 def read_log(
@@ -100,6 +104,7 @@ def read_log(
     action_names: Sequence[Hashable] | None = None,
     where: Mapping[str, object] | None = None,
     format: str | None = None,
+    query: str | None = None,
     missing: Missing = "fill",
     memory_limit: str = "256MB",
     threads: int | None = None,
@@ -124,6 +129,7 @@ def read_log(
         action_names=action_names,
         where=where,
         format=format,
+        query=query,
         missing=missing,
         memory_limit=memory_limit,
         threads=threads,

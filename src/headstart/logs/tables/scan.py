@@ -92,7 +92,7 @@ def _scan_once(opened: Opened, asked: Asked) -> LogTable:
     encoding, decide_on = as_encoding(roles, seen.labels, gaps)
     chance_of, more = _check_chances(kept, opened, roles, seen.names)
     do_units_repeat, said = count_units(kept, roles, counted, n_kept)
-    notes = (*more, *repeats.notes, *said, *notice_identifiers(rows, roles, asked, counted))
+    notes = (*more, *repeats.notes, *said, *notice_identifiers(rows, schema, roles, asked, counted))
     reading = _as_reading(opened, asked, seen, schema, repeats, gaps, notes, decide_on)
     known = roles if do_units_repeat else roles.without_role("unit")
     table = canonical_table(kept, known, encode_features(kept, encoding), seen.names, chance_of)

@@ -28,9 +28,23 @@ _UNIFORM = 1.0 / math.sqrt(12.0)  # the deviation of evenly spread values, as a 
 
 def columns_to_count(schema: Schema, roles: Roles, asked: Asked) -> list[str]:
     """Columns of which one must know about how many values they have: the unit, and what may be an identifier."""
-    named = [name for name, why in roles.left_out.items() if why == IDENTIFIER_BY_NAME]
-    units = [roles.unit] if roles.unit else named if asked.unit is None else []
+    units = [roles.unit] if roles.unit else _unused_identifiers(schema, roles, asked)
     return [*units, *numbers_to_judge(schema, roles)]
+
+
+def _unused_identifiers(schema: Schema, roles: Roles, asked: Asked) -> list[str]:
+    """Columns that are identifiers, by name or by value, and have no role; not those that may be a role."""
+    if roles.unit is not None or asked.unit is not None:
+        return []
+    reasons = (None, IDENTIFIER_BY_NAME, IDENTIFIER_BY_VALUE)
+    used = {*roles.columns.values(), *roles.adjusted, *asked.where}
+    return [
+        name
+        for name in schema
+        if name not in used
+        and roles.left_out.get(name) in reasons
+        and (is_identifier(name) or roles.left_out.get(name) == IDENTIFIER_BY_VALUE)
+    ]
 
 
 def numbers_to_judge(schema: Schema, roles: Roles) -> list[str]:
@@ -92,12 +106,9 @@ def count_units(kept: ir.Table, roles: Roles, counted: Counted, n_kept: int) -> 
     return True, (f"{n_kept:,} rows are of {n_kept - n_repeated:,} units ({roles.unit})",)
 
 
-def notice_identifiers(rows: ir.Table, roles: Roles, asked: Asked, counted: Counted) -> list[str]:
-    """Identifiers that were left out, whose values come again: perhaps the rows of one value are of one person."""
-    if roles.unit is not None or asked.unit is False:
-        return []
-    reasons = (IDENTIFIER_BY_NAME, IDENTIFIER_BY_VALUE)
-    names = [name for name, why in roles.left_out.items() if why in reasons and name in counted.about_distinct]
+def notice_identifiers(rows: ir.Table, schema: Schema, roles: Roles, asked: Asked, counted: Counted) -> list[str]:
+    """Identifiers that nobody uses, whose values come again: perhaps the rows of one value are of one person."""
+    names = _unused_identifiers(schema, roles, asked)
     return [_say_repeated(rows, name, counted) for name in names if _does_repeat(rows, name, counted)]
 
 

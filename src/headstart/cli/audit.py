@@ -11,30 +11,16 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from headstart.cli.terminal import (
-    ActionColumn,
-    AsJson,
-    LogPath,
-    OutcomeColumn,
-    PropensityColumn,
-    Seed,
-    app,
-    column_or_none,
-    out,
-    progress_bar,
-    split_names,
-)
+from headstart.addresses import mask_secrets
+from headstart.cli.log_options import LogOptions, takes_log
+from headstart.cli.terminal import AsJson, Seed, app, out, progress_bar
+from headstart.cli.wording import as_options
 
 
 @app.command("audit")
+@takes_log
 def audit_log(
-    log: LogPath,
-    action: ActionColumn = None,
-    outcome: OutcomeColumn = None,
-    contexts: Annotated[
-        str | None, typer.Option(help="Columns known before the decision: [bold]age,city[/bold]; if not given, all.")
-    ] = None,
-    propensity: PropensityColumn = None,
+    log: LogOptions,
     population: Annotated[
         Path | None, typer.Option(help="A file of the users to come, with the same context columns.")
     ] = None,
@@ -47,38 +33,33 @@ def audit_log(
     """Is this log worth anything, and can it be trusted? A verdict with reasons, then the numbers.
 
     [dim]headstart audit clicks.parquet[/dim] recognises common column names and says which;
-    [dim]headstart audit clicks.csv --action ad --outcome click --contexts age,city --html report.html[/dim] is told.
+    [dim]headstart audit clicks.csv --action ad --outcome click --contexts age,city --html report.html[/dim] is told;
+    [dim]headstart audit postgresql://me@host/shop::clicks[/dim] asks a database.
 
     The verdict is [bold]use it[/bold], [bold]use it with a cap[/bold] or [bold]do not use it[/bold]; the exit code is
     0 whatever it is, and 1 if the log cannot be read.
     """
     from headstart.judgement.audit.audit import STEPS, audit
-    from headstart.logs.tables import scan_log
 
     if html is not None:
         _check_page(html)
     if population is not None and not population.exists():
         raise typer.BadParameter(f"--population {population} does not exist")
     with progress_bar("audit", STEPS + 1) as advance:
-        table = scan_log(
-            log,
-            action=action,
-            outcome=outcome,
-            contexts=split_names(contexts),
-            propensity=column_or_none(propensity),
-        )
+        table = log.scan()
         advance(1)
         found = audit(table, horizon=horizon, population=population, n_sample=sample, seed=seed, progress=advance)
+    reading = as_options(str(table.reading))
     if html is not None:
         from headstart.reports.audit_page import write_page
 
-        write_page(found, html, source=log, reading=str(table.reading))
+        write_page(found, html, source=mask_secrets(log.source), reading=reading)
     if as_json:
-        sys.stdout.write(json.dumps({"reading": str(table.reading).splitlines(), **found.as_dict()}) + "\n")
+        sys.stdout.write(json.dumps({"reading": reading.splitlines(), **found.as_dict()}) + "\n")
         return
     from headstart.reports.audit_terminal import print_audit
 
-    out.print(f"[dim]{escape(str(table.reading))}[/dim]\n", highlight=False)
+    out.print(f"[dim]{escape(reading)}[/dim]\n", highlight=False)
     print_audit(found, out)
     if html is not None:
         out.print(f"\nThe page is [bold]{escape(str(html))}[/bold].")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from headstart.cli.terminal import CORES, Jobs, Seed, app, check_writable, out, progress_bar
@@ -118,7 +119,7 @@ def _write_report(experiments: list[AnyExperiment], known: Iterable[AnyExperimen
         try:
             report.add(experiment, list(job.results(experiment)))
         except MissingExtraError as error:
-            out.print(f"{experiment.name}: left out, {error}")
+            out.print(f"{experiment.name}: left out, {escape(str(error))}")
         else:
             out.print(f"{experiment.name}: done")
     out.print(f"The page is [bold]{report.write_page(known)}[/bold].")

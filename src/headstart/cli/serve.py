@@ -59,7 +59,10 @@ def reload(
 
     An error in the file changes nothing.
     """
-    from headstart.serve.client import reload_service
+    try:
+        from headstart.serve.client import reload_service
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(error.name or "a part of the service", "serve") from None
 
     for name, what in reload_service(url, key=key).items():
         out.print(f"{name}: {what}", highlight=False, markup=False)
@@ -75,7 +78,10 @@ def new_key(
     scopes: Annotated[str, typer.Option(help="Comma-separated: decide, outcome, read, admin.")] = "decide,outcome",
 ) -> None:
     """Make an API key. The secret is shown once; the configuration keeps its hash."""
-    from headstart.serve.http.access import draw_key
+    try:
+        from headstart.serve.http.access import draw_key
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(error.name or "a part of the service", "serve") from None
 
     secret, key = draw_key(name, tuple(scope.strip() for scope in scopes.split(",") if scope.strip()))
     split_names = ", ".join(f'"{scope}"' for scope in sorted(key.scopes))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.markup import escape
 
 from headstart.cli.terminal import app, out
 from headstart.errors import MissingExtraError, OptionError
@@ -60,7 +61,7 @@ def verify(
 
         verdict = verify_store(query, anchored=_read_anchor(anchor, beside))
     for fault in verdict.faults:
-        out.print(f"[red]fault[/red] {fault}", highlight=False)
+        out.print(f"[red]fault[/red] {escape(str(fault))}", highlight=False)
     for name, head in verdict.heads.items():
         out.print(f"{name}: event {head.sequence:,}, hash {head.hash}", highlight=False)
     out.print(

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -32,17 +32,6 @@ Jobs = Annotated[int, typer.Option(help="Threads. The numbers do not depend on i
 
 AsJson = Annotated[bool, typer.Option("--json", help="Everything as one JSON object, nothing else.")]
 
-# A log and its columns, as every command that reads one takes them.
-LogPath = Annotated[
-    str, typer.Argument(help="A file, a folder or a quoted pattern: CSV, Parquet, JSON lines, Vowpal Wabbit ...")
-]
-ActionColumn = Annotated[str | None, typer.Option(help="The column of the action taken.")]
-OutcomeColumn = Annotated[str | None, typer.Option(help="The column of what happened.")]
-PropensityColumn = Annotated[
-    str | None,
-    typer.Option(help="The column of the chance of the action taken; [bold]none[/bold] to estimate it anyway."),
-]
-
 
 def print_error(text: str) -> None:
     """In one line, word for word: brackets are no markup, and passwords are nobody's business."""
@@ -52,11 +41,6 @@ def print_error(text: str) -> None:
 def split_names(names: str | None) -> list[str] | None:
     """A list as one writes it in an option: a, b."""
     return None if names is None else [name.strip() for name in names.split(",") if name.strip()]
-
-
-def column_or_none(name: str | None) -> str | Literal[False] | None:
-    """The column that an option names; "none" is an answer too."""
-    return False if name == "none" else name
 
 
 @contextmanager

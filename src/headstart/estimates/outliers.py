@@ -91,18 +91,19 @@ def find_range(values: Floats) -> FoundRange | None:
 def find_ranges(log: Log) -> LogRanges:
     """The ranges of a log's outcomes and of its columns of numbers."""
     columns = {}
-    for j, owner in enumerate(log.encoding.owners):
-        found = None if owner in log.encoding.categories else find_range(log.contexts[:, j])
+    for name, j in log.encoding.numbers.items():
+        found = find_range(log.contexts[:, j])
         if found is not None:
-            columns[owner] = found
+            columns[name] = found
     return LogRanges(find_range(log.outcomes), columns)
 
 
 def clip_log(log: Log, outcome: Range | None, columns: Mapping[str, Range]) -> Log:
     """The log with every value within its range; the log itself if all are."""
     outcomes = log.outcomes if outcome is None else np.clip(log.outcomes, *outcome)
-    owners, infinity = log.encoding.owners, (-np.inf, np.inf)
-    known = [columns.get(owner, infinity) if owner not in log.encoding.categories else infinity for owner in owners]
+    known = [(-np.inf, np.inf)] * log.n_features
+    for name, j in log.encoding.numbers.items():
+        known[j] = columns.get(name, known[j])
     contexts = np.clip(log.contexts, [low for low, _ in known], [high for _, high in known])
     if np.array_equal(outcomes, log.outcomes) and np.array_equal(contexts, log.contexts):
         return log

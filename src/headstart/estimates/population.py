@@ -18,7 +18,8 @@ from numpy.typing import ArrayLike
 from headstart.arrays import Floats
 from headstart.errors import ContextError
 from headstart.estimates.ridge import standardise
-from headstart.logs.encoding import Encoding
+from headstart.logs.contexts import encode_rows
+from headstart.logs.encoding import OTHER, Encoding, is_gap
 from headstart.logs.frames import named_columns
 from headstart.logs.log import Log
 
@@ -82,28 +83,18 @@ def check_has_columns(given: Collection[str], encoding: Encoding) -> None:
 
 
 def _encode_named(population: Mapping[str, ArrayLike], log: Log) -> Floats:
+    """The users' columns as the log's, missing values filled in as there; a category it never shows is an error."""
     encoding = log.encoding
     check_has_columns(population.keys(), encoding)
-    parts: list[Floats] = []
-    for column in encoding.columns:
-        values = np.asarray(population[column])
-        if column not in encoding.categories:
-            try:
-                parts.append(values.astype(np.float64).reshape(-1, 1))
-            except (TypeError, ValueError):
-                raise ContextError(f"population column {column!r} must be numbers") from None
-            continue
-        known = encoding.categories[column]
-        is_known = np.stack([values == category for category in known], axis=1)
-        strange = ~is_known.any(axis=1)
-        if strange.any():
-            row = int(np.argmax(strange))
+    for column, known in encoding.categories.items():
+        values = np.asarray(population[column]).tolist()
+        strange = [row for row, value in enumerate(values) if value not in known and not is_gap(value)]
+        if strange and OTHER not in known:
             raise ContextError(
-                f"population column {column!r} in row {row} has the category {values.tolist()[row]!r}, which the log "
-                f"never shows: it cannot answer for such users; known: {known}"
+                f"population column {column!r} in row {strange[0]} has the category {values[strange[0]]!r}, which "
+                f"the log never shows: it cannot answer for such users; known: {known}"
             )
-        parts.append(is_known.astype(np.float64))
-    return np.hstack(parts) if parts else np.empty((_count_rows(population), 0))
+    return encode_rows(encoding, population, _count_rows(population))
 
 
 def _count_rows(columns: Mapping[str, ArrayLike]) -> int:

@@ -2,32 +2,42 @@
 
 from __future__ import annotations
 
+import difflib
+import math
 import operator
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from numbers import Real
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from headstart.arrays import Floats, Integers
 from headstart.checks import check_context
-from headstart.errors import ContextError, LogError, OptionError
-from headstart.logs.frames import named_columns
+from headstart.errors import ContextError, OptionError
+
+MISSING = "missing"  # the level of a category that is not known
+OTHER = "other"  # the level of a category that is rare in the log, or that it never showed
+Surprise: TypeAlias = Literal["missing", "unseen"]
 
 
 @dataclass(frozen=True)
 class Encoding:
-    """Which columns there are, and the categories of those that are not numbers.
+    """Which columns there are, the categories of those that are not numbers, and what stands for a missing value.
 
     A categorical column becomes one 0/1 column per category, `column=category`, and owns them: whoever names it
-    means them all. A category never seen in the log is an error for one user: guessing would be silent.
+    means them all. A missing category is the level "missing" where the log had one; a category that the log never
+    showed is the level "other" where there is one; otherwise all of the column's numbers are 0.
+
+    A number that is missing, or infinite, is the column's mean in the log (0 where no mean is known); a column that
+    had missing values in the log owns a second one, `column is missing`, which is 1 there.
     """
 
     columns: tuple[str, ...]
     categories: Mapping[str, tuple[Hashable, ...]]
+    means: Mapping[str, float] = field(default_factory=dict, compare=False)  # encodings of one layout are equal
+    indicated: tuple[str, ...] = ()  # the columns of numbers that say where they are missing
 
     @classmethod
     def of_numbers(cls, names: Iterable[str]) -> Encoding:
@@ -35,18 +45,30 @@ class Encoding:
         return cls(tuple(names), {})
 
     @cached_property
+    def _parts(self) -> Mapping[str, tuple[str, ...]]:
+        """What each column becomes."""
+        return {column: self._encoded_names(column) for column in self.columns}
+
+    def _encoded_names(self, column: str) -> tuple[str, ...]:
+        if column in self.categories:
+            return tuple(f"{column}={category}" for category in self.categories[column])
+        return (column, f"{column} is missing") if column in self.indicated else (column,)
+
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The names of the encoded columns."""
-        return tuple(
-            f"{column}={category}" if column in self.categories else column
-            for column in self.columns
-            for category in self.categories.get(column, (None,))
-        )
+        return tuple(name for column in self.columns for name in self._parts[column])
 
     @cached_property
     def owners(self) -> tuple[str, ...]:
         """The column that each encoded one belongs to, in the order of `names`."""
-        return tuple(column for column in self.columns for _ in self.categories.get(column, (None,)))
+        return tuple(column for column in self.columns for _ in self._parts[column])
+
+    @cached_property
+    def numbers(self) -> Mapping[str, int]:
+        """Column of numbers -> the index of its encoded column: not of the categories, nor of what says "missing"."""
+        first = {owner: j for j, owner in reversed(list(enumerate(self.owners)))}
+        return {column: first[column] for column in self.columns if column not in self.categories}
 
     def columns_of(self, decide_on: Sequence[str | int]) -> Integers:
         """The indices of the encoded columns that a choice of columns means, in its order.
@@ -62,8 +84,11 @@ class Encoding:
         if isinstance(column, str):
             found = self._named(column)
             if not found:
-                known = ", ".join(self.columns)
-                raise OptionError(f"decide_on names {column!r}, which is not a column of the log: {known}")
+                near = difflib.get_close_matches(column, self.columns, n=1)
+                hint = f"did you mean {near[0]!r}? " if near else ""
+                raise OptionError(
+                    f"decide_on names {column!r}, which is not a column of the log: {hint}{', '.join(self.columns)}"
+                )
             return found
         try:
             index = -1 if isinstance(column, bool) else operator.index(column)
@@ -77,13 +102,19 @@ class Encoding:
         names = self.owners if column in self.owners else self.names
         return [j for j, name in enumerate(names) if name == column]
 
+    def choose(self, columns: Sequence[str]) -> Encoding:
+        """The encoding of these columns alone, in this order."""
+        return Encoding(
+            tuple(columns),
+            {column: self.categories[column] for column in columns if column in self.categories},
+            {column: self.means[column] for column in columns if column in self.means},
+            tuple(column for column in columns if column in self.indicated),
+        )
+
     def without(self, names: Collection[str]) -> Encoding:
         """The encoding without the columns of these names; an encoded one takes its whole column with it."""
         gone = self._owners_of(names)
-        return Encoding(
-            tuple(column for column in self.columns if column not in gone),
-            {column: known for column, known in self.categories.items() if column not in gone},
-        )
+        return self.choose([column for column in self.columns if column not in gone])
 
     def kept_without(self, names: Collection[str]) -> Integers:
         """The indices of the encoded columns that `without(names)` leaves."""
@@ -94,78 +125,97 @@ class Encoding:
         return {self.owners[j] for name in names for j in self._named(name)}
 
     def encode(self, user: Mapping[str, Any] | ArrayLike) -> Floats:
-        """One user as a vector; a mapping by column names, or numbers already in order."""
+        """One user as a vector; a mapping by column names, or numbers already in order.
+
+        None and NaN are missing values, and are answered; so is a category that the log never showed. A column that
+        is not given at all is an error, for a misspelt name must not pass for a missing value.
+        """
         if not isinstance(user, Mapping):
             return check_context(user, len(self.names))
-        unknown = [name for name in user if name not in self.columns]
-        if unknown:
-            raise ContextError(f"unknown context column {unknown[0]!r}; known: {', '.join(self.columns)}")
+        self._check_columns(user)
         values: list[float] = []
         for column in self.columns:
-            if column not in user:
-                raise ContextError(f"context column {column!r} is missing")
-            value = user[column]
-            if column in self.categories:
-                known = self.categories[column]
-                if value not in known:
-                    raise ContextError(f"context column {column!r} has no category {value!r}; known: {known}")
-                values.extend(float(value == category) for category in known)
+            places = self._places.get(column)
+            if places is None:
+                number = as_number(column, user[column])
+                values.append(self.means.get(column, 0.0) if number is None else number)
+                if column in self.indicated:
+                    values.append(float(number is None))
             else:
-                try:
-                    values.append(float(value))
-                except (TypeError, ValueError):
-                    raise ContextError(f"context column {column!r} must be a number, got {value!r}") from None
+                ones = [0.0] * len(places)
+                place = find_place(places, user[column])
+                if place is not None:
+                    ones[place] = 1.0
+                values += ones
         return check_context(values, len(values))
 
+    def surprises(self, user: Mapping[str, Any]) -> dict[str, Surprise]:
+        """The columns of a user for which `encode` puts something else: "missing", or "unseen" categories."""
+        self._check_columns(user)
+        found: dict[str, Surprise] = {}
+        for column in self.columns:
+            places = self._places.get(column)
+            if places is None:
+                if as_number(column, user[column]) is None:
+                    found[column] = "missing"
+            elif is_gap(user[column]):
+                found[column] = "missing"
+            elif not _is_among(places, user[column]):
+                found[column] = "unseen"
+        return found
 
-def encode_columns(contexts: Any, context_names: Sequence[str] | None, n_rows: int) -> tuple[Encoding, Floats]:
-    """The encoding that a log's contexts call for, and the encoded matrix (n, d)."""
-    if contexts is None:
-        return Encoding.of_numbers(()), np.empty((n_rows, 0))
-    named = named_columns(contexts)
-    if named is not None:
-        _check_differ([name for name, _ in named])
-        columns = dict(named)
-    else:
-        matrix = np.asarray(contexts)
-        if matrix.ndim == 1:
-            matrix = matrix.reshape(-1, 1)
-        if matrix.ndim != 2:
-            raise LogError(f"contexts must be a matrix of rows and columns, got shape {matrix.shape}")
-        names = tuple(context_names) if context_names else tuple(f"x{j}" for j in range(matrix.shape[1]))
-        if len(names) != matrix.shape[1]:
-            raise LogError(f"context_names has {len(names)} names for {matrix.shape[1]} columns")
-        _check_differ(names)
-        if matrix.dtype.kind in "fiu":
-            return check_encoded(Encoding.of_numbers(names), matrix.astype(np.float64), n_rows)
-        columns = {name: matrix[:, j] for j, name in enumerate(names)}
-    parts: list[Floats] = []
-    categories: dict[str, tuple[Hashable, ...]] = {}
-    for name, column in columns.items():
-        values = np.asarray(column)
-        if values.ndim != 1 or values.size != n_rows:
-            raise LogError(f"context column {name!r} must have {n_rows} rows, got shape {values.shape}")
-        if values.dtype.kind in "fiu":
-            parts.append(values.astype(np.float64).reshape(-1, 1))
-        else:
-            encoded, categories_or_none = _encode_column(name, values)
-            parts.append(encoded)
-            if categories_or_none is not None:
-                categories[name] = categories_or_none
-    matrix = np.hstack(parts) if parts else np.empty((n_rows, 0))
-    return check_encoded(Encoding(tuple(columns), categories), matrix, n_rows)
+    @cached_property
+    def _places(self) -> Mapping[str, Mapping[Hashable, int]]:
+        """Column -> category -> its place among the column's categories."""
+        return {
+            column: {category: place for place, category in enumerate(known)}
+            for column, known in self.categories.items()
+        }
+
+    def _check_columns(self, user: Mapping[str, Any]) -> None:
+        for name in user:
+            if name not in self._parts:
+                raise ContextError(f"unknown context column {name!r}; known: {', '.join(self.columns)}")
+        for column in self.columns:
+            if column not in user:
+                raise ContextError(f"context column {column!r} is missing: None says that its value is not known")
 
 
-def check_encoded(encoding: Encoding, matrix: Floats, n_rows: int) -> tuple[Encoding, Floats]:
-    """The encoding and its matrix, (n, d), which must be finite."""
-    if matrix.shape[0] != n_rows:
-        raise LogError(f"contexts and outcomes must have the same length, got {matrix.shape[0]} and {n_rows}")
-    finite = np.isfinite(matrix)
-    if not finite.all():
-        row, column = (int(i) for i in np.argwhere(~finite)[0])
-        name = encoding.names[column]
-        raise LogError(f"context in row {row}, column {name!r} must be finite, got {matrix[row, column]}")
-    return encoding, matrix
+def as_number(column: str, value: Any) -> float | None:
+    """A value as a finite number; None where it is missing or infinite."""
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    except (TypeError, ValueError):
+        if is_missing(value):
+            return None
+        raise ContextError(f"context column {column!r} must be a number, got {value!r}") from None
+    return number if math.isfinite(number) else None
+
+
+def find_place(places: Mapping[Hashable, int], value: Any) -> int | None:
+    """The place of a category; of "missing" or "other" where the value is none of them and there is such a level."""
+    if _is_among(places, value):
+        return places[value]
+    return places.get(MISSING if is_gap(value) else OTHER)
+
+
+def _is_among(places: Mapping[Hashable, int], value: Any) -> bool:
+    try:
+        return value in places
+    except TypeError:  # a list, say: of no category
+        return False
+
+
+def as_levels(labels: Collection[Hashable], has_missing: bool, has_other: bool = False) -> tuple[Hashable, ...]:
+    """The categories of a column in their order, and the levels for what is missing and for the rest."""
+    try:
+        known = sorted(labels)  # type: ignore[type-var]  # of one column: they compare, or they do not
+    except TypeError:
+        known = list(labels)
+    more = [level for level, is_there in ((MISSING, has_missing), (OTHER, has_other)) if is_there]
+    return (*known, *(level for level in more if level not in labels))
 
 
 def is_missing(value: Any) -> bool:
@@ -176,24 +226,6 @@ def is_missing(value: Any) -> bool:
         return True
 
 
-def _check_differ(names: Sequence[str]) -> None:
-    for name in names:
-        if names.count(name) > 1:
-            raise LogError(f"context columns must have different names, got {name!r} twice")
-
-
-def _encode_column(name: str, values: NDArray[Any]) -> tuple[Floats, tuple[Hashable, ...] | None]:
-    items = values.tolist()
-    for row, item in enumerate(items):
-        if is_missing(item):
-            raise LogError(f"context column {name!r} is missing in row {row}")
-    if all(isinstance(item, Real) and not isinstance(item, bool) for item in items):  # numbers in a column of objects
-        return np.array(items, dtype=np.float64).reshape(-1, 1), None
-    try:
-        known = tuple(sorted(set(items)))
-    except TypeError:
-        known = tuple(dict.fromkeys(items))
-    place = {category: k for k, category in enumerate(known)}
-    encoded = np.zeros((len(items), len(known)))
-    encoded[np.arange(len(items)), [place[item] for item in items]] = 1.0
-    return encoded, known
+def is_gap(value: Any) -> bool:
+    """Whether a category is missing: also an empty text is no category."""
+    return is_missing(value) or (isinstance(value, str) and value == "")

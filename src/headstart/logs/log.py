@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from headstart.arrays import Floats, Integers
 from headstart.errors import ActionError, LogError
-from headstart.logs.encoding import Encoding, check_encoded, encode_columns
+from headstart.logs.contexts import check_encoded, encode_columns
+from headstart.logs.encoding import Encoding
 from headstart.logs.reading import Reading
 from headstart.logs.sums import EVERY, ActionSums, ContextSums
 from headstart.logs.validation import (
@@ -203,10 +204,19 @@ class Log:
         return twin
 
     def sample(self, n_rows: int, rng: RNG = 0) -> Log:
-        """A uniform sample of rows without replacement, in their order; the log itself if it has no more."""
+        """A uniform sample of rows without replacement, in their order; the log itself if it has no more.
+
+        Of a log with units, whole units are drawn: as many as have no more than `n_rows` rows together, at least one.
+        """
         if n_rows >= len(self):
             return self
-        return self.take(np.sort(as_generator(rng).choice(len(self), n_rows, replace=False)))
+        generator = as_generator(rng)
+        if self.units is None:
+            return self.take(np.sort(generator.choice(len(self), n_rows, replace=False)))
+        sizes = np.bincount(self.units)
+        order = generator.permutation(np.flatnonzero(sizes))
+        n_taken = max(1, int(np.searchsorted(np.cumsum(sizes[order]), n_rows, side="right")))
+        return self.take(np.isin(self.units, order[:n_taken]))
 
     @property
     def outcome_range(self) -> tuple[float, float]:

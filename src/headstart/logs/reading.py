@@ -21,6 +21,7 @@ class Reading:
     decide_on: tuple[str, ...] = ()  # the encoded columns to decide on, as WarmStart(decide_on=...) takes them
     left_out: Mapping[str, str] = field(default_factory=dict)  # column -> why
     counts: Mapping[str, int] = field(default_factory=dict)  # rule -> rows
+    filled: Mapping[str, int] = field(default_factory=dict)  # context -> rows in which it was missing
     notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:

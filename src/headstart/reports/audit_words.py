@@ -282,7 +282,7 @@ def _population(audit: Audit) -> Iterator[Section]:
         f"(0.5: not at all); weighted to them, {as_percent(found.kept_share)} of the rows' worth is left."
     ]
     if found.n_missing:
-        sentences.append(f"{found.n_missing:,} more were left out for a missing value.")
+        sentences.append(f"Of {found.n_missing:,} a value is missing: it is filled in as in the log.")
     if found.unseen_share:
         sentences.append(f"{as_percent(found.unseen_share)} have a category that the log never shows: left out.")
     rows = tuple(

@@ -62,13 +62,14 @@ def test_unknown_categories_are_counted():
         audit(log, population={"city": ["Paris"]})
 
 
-def test_a_file_of_users_is_read_and_missing_values_are_counted(tmp_path):
+def test_a_file_of_users_is_read_and_missing_values_are_counted_and_filled_in(tmp_path):
     users = shifted_users(0, 0.0, n=500)
     lines = ["x0,x1,x2,x3,other", *(",".join(map(str, row)) + ",a" for row in users), ",1,2,3,a"]
     (tmp_path / "users.csv").write_text("\n".join(lines) + "\n")
-    found = audit(Making(n=1000).draw(0)[0], population=tmp_path / "users.csv").population
-    assert (found.n_users, found.n_missing) == (500, 1)
-    whole = audit(Making(n=1000).draw(0)[0], population=users).population
+    log = Making(n=1000).draw(0)[0]
+    found = audit(log, population=tmp_path / "users.csv").population
+    assert (found.n_users, found.n_missing) == (501, 1)
+    whole = audit(log, population=np.vstack([users, [log.encoding.means["x0"], 1.0, 2.0, 3.0]])).population
     assert found.auc == pytest.approx(whole.auc)
 
 

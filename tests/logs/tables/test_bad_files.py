@@ -261,7 +261,7 @@ def test_something_that_is_no_source():
 
 def test_options_outside_their_range(tmp_path):
     path = write(tmp_path / "log.csv", HEADER + ROW)
-    with pytest.raises(OptionError, match="missing must be 'drop' or 'error'"):
+    with pytest.raises(OptionError, match="missing must be 'fill', 'drop' or 'error'"):
         scan_log(path, missing="ignore")
     with pytest.raises(OptionError, match="memory_limit must be a size like '256MB'"):
         scan_log(path, memory_limit="plenty")

@@ -161,13 +161,14 @@ def test_faults_are_counted_on_spark_too(spark):
     frame.loc[4, "event_id"] = 0
     frame.loc[5, "pscore"] = 0.0
     reading = scan_log(spark._session.createDataFrame(frame)).reading
-    assert (reading.n_rows, reading.n_kept) == (500, 497)
+    assert (reading.n_rows, reading.n_kept) == (500, 498)
     assert reading.counts == {
-        "missing value in 'income', dropped": 1,
+        "missing value in 'income', filled": 1,
         "propensity outside (0, 1], dropped": 1,
         SAME_ID: 1,
     }
-    assert len(scan_log(spark._session.createDataFrame(frame))) == 497
+    assert len(scan_log(spark._session.createDataFrame(frame))) == 498
+    assert len(scan_log(spark._session.createDataFrame(frame), missing="drop")) == 497
 
 
 def test_scanning_loads_nothing_and_agrees(tmp_path):
@@ -260,25 +261,27 @@ def test_contexts_left_alone_are_every_other_column_that_can_be_one():
     rows = {
         "action": [i % 2 for i in range(n)],
         "reward": [1.0] * n,
-        "age": list(range(n)),
-        "user_id": list(range(n)),
+        "age": [i % 60 for i in range(n)],
+        "order_id": list(range(n)),
         "word": [f"w{i}" for i in range(n)],
         "day": pd.date_range("2026-01-01", periods=n).date.tolist(),
         "rare": [1.0] * 100 + [None] * 200,
+        "never": [None] * n,
     }
     log = read_log(rows)
-    assert log.context_names == ("age",)
+    assert log.context_names == ("age", "rare", "rare is missing")
     assert len(log) == n
     left_out = log.reading.left_out
-    assert left_out["user_id"] == "an identifier by its name"
+    assert left_out["order_id"] == "an identifier by its name"
     assert left_out["word"] == "text with 300 distinct values, more than 200"
     assert "but date" in left_out["day"]
-    assert "missing in 200 of 300 rows" in left_out["rare"]
+    assert left_out["never"] == "missing in every row"
+    assert "missing in 200 of 300 rows" in read_log(rows, missing="drop").reading.left_out["rare"]
     with pytest.raises(LogError, match="context column 'word' is text with 300 distinct values"):
         read_log(rows, contexts=["word"])
     with pytest.raises(LogError, match="context column 'day' must be numbers, booleans or text, it is date"):
         read_log(rows, contexts=["day"])
-    assert len(read_log(rows, contexts=["rare", "user_id"])) == 100
+    assert len(read_log(rows, contexts=["rare", "order_id"], missing="drop")) == 100
 
 
 def test_text_of_very_many_values_is_found_by_the_sketch():
@@ -315,7 +318,7 @@ def test_missing_values_drop_the_row_and_are_counted_by_column():
         "p": [0.5, 0.5, 0.5, None, 0.5],
         "age": [1.0, None, 3.0, 4.0, 5.0],
     }
-    log = read_log(rows)
+    log = read_log(rows, missing="drop")
     assert log.contexts[:, 0].tolist() == [1.0, 5.0]
     assert log.reading.counts == {
         "missing value in 'action', dropped": 1,
@@ -335,18 +338,22 @@ def test_a_missing_value_in_a_column_that_is_not_used_does_not_matter():
 
 def test_marks_of_missing_values_in_csv(tmp_path):
     (tmp_path / "log.csv").write_text("action,reward,age\na,1,3\nb,NA,4\na,,5\nb,0,N/A\na,1,null\n")
-    log = read_log(tmp_path / "log.csv")
+    log = read_log(tmp_path / "log.csv", missing="drop")
     assert log.outcomes.tolist() == [1.0]
     assert log.reading.counts == {"missing value in 'reward', dropped": 2, "missing value in 'age', dropped": 2}
+    assert read_log(tmp_path / "log.csv").contexts.tolist() == [[3.0, 0.0], [3.0, 1.0], [3.0, 1.0]]
     with pytest.raises(LogError, match=r"log.csv, line 3: missing value in 'reward': None"):
         read_log(tmp_path / "log.csv", missing="error")
 
 
 def test_infinite_values_are_dropped_and_counted():
     rows = {"action": [0, 1, 0], "reward": [math.inf, 1.0, 0.0], "age": [1.0, -math.inf, 2.0]}
-    log = read_log(rows)
+    log = read_log(rows, missing="drop")
     assert log.outcomes.tolist() == [0.0]
     assert log.reading.counts == {"infinite value in 'reward', dropped": 1, "infinite value in 'age', dropped": 1}
+    log = read_log(rows)
+    assert log.contexts.tolist() == [[2.0, 1.0], [2.0, 0.0]]
+    assert log.reading.counts == {"infinite value in 'reward', dropped": 1, "infinite value in 'age', filled": 1}
 
 
 def test_a_propensity_outside_its_range_is_dropped_and_counted():
@@ -501,7 +508,7 @@ def test_where_keeps_the_rows_with_a_value(tmp_path):
 def test_objects_within_json_become_columns(tmp_path):
     rows = [{"action": "a", "reward": 1, "user": {"age": 3, "home": {"zone": "x"}}}, {"action": "b", "reward": 0}]
     (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n")
-    log = read_log(tmp_path / "log.jsonl", contexts=["user.age", "user.home.zone"])
+    log = read_log(tmp_path / "log.jsonl", contexts=["user.age", "user.home.zone"], missing="drop")
     assert log.context_names == ("user.age", "user.home.zone=x")
     assert log.reading.counts["missing value in 'user.age', dropped"] == 1
 
@@ -516,7 +523,8 @@ def test_partitions_in_the_names_of_folders_are_columns(tmp_path):
 def test_parquet_files_with_a_column_more(tmp_path):
     pq.write_table(pa.table({"action": [0, 1], "reward": [1.0, 0.0]}), tmp_path / "a.parquet")
     pq.write_table(pa.table({"action": [0, 1], "reward": [1.0, 0.0], "age": [3.0, 4.0]}), tmp_path / "b.parquet")
-    log = read_log(tmp_path, contexts=["age"])
+    assert read_log(tmp_path, contexts=["age"]).contexts.tolist() == [[3.5, 1], [3.5, 1], [3, 0], [4, 0]]
+    log = read_log(tmp_path, contexts=["age"], missing="drop")
     assert len(log) == 2
     assert log.reading.counts["missing value in 'age', dropped"] == 2
     assert any("different columns" in note for note in log.reading.notes)

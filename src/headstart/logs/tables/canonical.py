@@ -1,4 +1,4 @@
-"""The canonical table: action, outcome, propensity, time, id, x0, x1, ... and p0, p1, ... as one lazy expression."""
+"""The canonical table: action, outcome, propensity, time, id, unit, x0, x1, ..., p0, p1, ...: a lazy expression."""
 
 from __future__ import annotations
 
@@ -6,25 +6,32 @@ import sys
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from headstart.logs.encoding import Encoding
 from headstart.logs.tables.columns import Roles, is_text
 from headstart.logs.tables.expressions import ChanceOf
 
 if TYPE_CHECKING:
+    import ibis.expr.datatypes as dt
     import ibis.expr.types as ir
 
 _FEW = 16  # labels that one CASE compares in turn; more of them are halved first
 _BYTEWISE = ("duckdb", "pyspark")  # backends that order text as Python does
+_TRYING = ("duckdb", "pyspark", "bigquery", "snowflake", "trino")  # TryCast gives null there, where others give up
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_CLOCK = r"[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?( ?(Z|[+-][0-9]{2}(:?[0-9]{2})?))?"
+_TIME = rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([T ]{_CLOCK})?$"
 
 
 def canonical_table(
     rows: ir.Table,
     roles: Roles,
-    encoding: Encoding,
+    features: Sequence[ir.FloatingColumn],
     labels: Sequence[Hashable],
     chance_of: ChanceOf | None,
 ) -> ir.Table:
-    """The columns under their canonical names. A column that has its type already is passed through as it is."""
+    """The columns under their canonical names. A column that has its type already is passed through as it is.
+
+    `features` are the encoded contexts, as expressions of the same rows.
+    """
     columns = {"action": action_index(rows[roles.action], labels), "outcome": as_float_column(rows[roles.outcome])}
     if roles.propensity:
         columns["propensity"] = as_float_column(rows[roles.propensity])
@@ -32,7 +39,8 @@ def canonical_table(
         columns["time"] = as_time(rows[roles.timestamp])
     if roles.id:
         columns["id"] = rows[roles.id]
-    features = [part for name in encoding.columns for part in encode(rows[name], encoding.categories.get(name))]
+    if roles.unit:
+        columns["unit"] = as_unit(rows[roles.unit])
     columns |= {f"x{j}": feature for j, feature in enumerate(features)}
     if chance_of is not None:
         columns |= {f"p{k}": as_chance(rows, chance_of, label) for k, label in enumerate(labels)}
@@ -47,8 +55,23 @@ def as_float_column(column: ir.Column) -> ir.FloatingColumn:
     if kind.is_boolean():
         return as_indicator(column)
     if is_text(kind):
-        return column.cast("string").strip().try_cast("float64")
+        return _try_cast(column.cast("string").strip(), "float64", _NUMBER)
     return column.cast("float64")
+
+
+def _try_cast(text: ir.StringColumn, kind: str, pattern: str) -> ir.Column:
+    """The text as this type, missing where it is none; a database that would fail at one is only shown what fits."""
+    import ibis
+
+    if text.get_backend().name in _TRYING:
+        return text.try_cast(kind)
+    return ibis.cases((text.re_search(pattern), text.cast(kind)), else_=ibis.null(kind))
+
+
+def as_unit(column: ir.Column) -> ir.StringColumn:
+    """Who a row is of, as text: a whole number is written alike whether or not a missing one made it a float."""
+    whole = column.cast("int64") if column.type().is_floating() or column.type().is_decimal() else column
+    return whole if whole.type().is_string() else whole.cast("string")
 
 
 def as_indicator(truth: ir.BooleanColumn) -> ir.FloatingColumn:
@@ -74,7 +97,25 @@ def is_infinite(column: ir.FloatingColumn) -> ir.BooleanValue:
 
 def as_time(column: ir.Column) -> ir.Column:
     """A timestamp, or whatever else has an order: text is parsed, numbers stay."""
-    return column.try_cast("timestamp('UTC')") if column.type().is_string() else column
+    if is_unknown_time(column.type()):
+        return column.cast("timestamp('UTC')")
+    if not column.type().is_string():
+        return column
+    return _try_cast(column.strip(), "timestamp('UTC')", _TIME)
+
+
+def is_unknown_time(kind: dt.DataType) -> bool:
+    """A type of time that DuckDB has and Ibis does not know: with a zone, to the nanosecond, as pandas keeps it."""
+    return bool(kind.is_unknown()) and "TIMESTAMP" in str(kind)
+
+
+def as_moment(time: ir.Column) -> ir.FloatingColumn:
+    """A time as a number that every database writes alike: whole seconds since 1970, or the number that it is."""
+    kind = time.type()
+    if kind.is_numeric():
+        return as_float_column(time)
+    moment = time.cast("timestamp('UTC')") if kind.is_date() else time
+    return moment.epoch_seconds().cast("float64")
 
 
 def as_chance(rows: ir.Table, chance_of: ChanceOf, label: Hashable) -> ir.FloatingValue:
@@ -83,13 +124,6 @@ def as_chance(rows: ir.Table, chance_of: ChanceOf, label: Hashable) -> ir.Floati
 
     found = chance_of(rows, label)
     return ibis.literal(0).cast("float64") if found is None else found.cast("float64").fill_null(0.0)
-
-
-def encode(column: ir.Column, categories: Sequence[Hashable] | None) -> list[ir.FloatingColumn]:
-    """The column itself, or one 0/1 column per category."""
-    if categories is None:
-        return [as_float_column(column)]
-    return [as_indicator(column == category) for category in categories]
 
 
 def action_index(column: ir.Column, labels: Sequence[Hashable]) -> ir.IntegerColumn:

@@ -3,78 +3,19 @@
 from __future__ import annotations
 
 import difflib
-import re
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from headstart.errors import LogError, OptionError
+from headstart.errors import LogError
+from headstart.logs.identifiers import is_identifier, plain_name
+from headstart.logs.tables.asked import ALIASES, REQUIRED, Asked
 from headstart.logs.tables.expressions import Schema
 
 if TYPE_CHECKING:
     import ibis.expr.datatypes as dt
 
-ALIASES: Mapping[str, tuple[str, ...]] = {
-    "action": (
-        "action", "actions", "a", "arm", "treatment", "variant", "ad", "ad_id", "item", "item_id", "article",
-        "article_id", "action_id", "arm_id", "chosen_action", "logged_action",
-    ),
-    "outcome": (
-        "outcome", "outcomes", "reward", "rewards", "y", "click", "clicked", "is_click", "is_clicked", "converted",
-        "conversion", "is_converted", "response", "payoff",
-    ),
-    "propensity": (
-        "propensity", "propensities", "propensity_score", "pscore", "p_score", "p", "prob", "probability",
-        "action_prob", "action_probability", "logging_prob", "logging_probability",
-    ),
-    "timestamp": ("timestamp", "ts", "time", "datetime", "event_time", "logged_at", "created_at"),
-    "id": (
-        "id", "event_id", "eventid", "row_id", "request_id", "decision_id", "impression_id", "uuid", "guid",
-    ),
-}  # fmt: skip
-_REQUIRED = ("action", "outcome")
-_IDENTIFIER = re.compile(r"(.*_)?(id|ids|uuid|guid)|index|unnamed_.*|column0*|")
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What the caller said of the columns; None leaves it to the names, False (or an empty list) means none."""
-
-    action: str | None = None
-    outcome: str | None = None
-    propensity: str | Literal[False] | None = None
-    timestamp: str | Literal[False] | None = None
-    id: str | Literal[False] | None = None
-    contexts: tuple[str, ...] | None = None
-    confounders: tuple[str, ...] = ()
-    action_names: tuple[Hashable, ...] | None = None
-    where: Mapping[str, object] = field(default_factory=dict)
-    missing: Literal["drop", "error"] = "drop"
-
-    def __post_init__(self) -> None:
-        if self.missing not in ("drop", "error"):
-            raise OptionError(f"missing must be 'drop' or 'error', got {self.missing!r}")
-        if self.action_names is not None and len(set(self.action_names)) != len(self.action_names):
-            raise LogError(f"action_names must differ, got {self.action_names!r}")
-        for role in _REQUIRED:
-            if self.given(role) is False:
-                raise OptionError(f"{role} must be the name of a column: a log needs one")
-
-    def given(self, role: str) -> str | Literal[False] | None:
-        """What the caller said of a role."""
-        roles = {
-            "action": self.action,
-            "outcome": self.outcome,
-            "propensity": self.propensity,
-            "timestamp": self.timestamp,
-            "id": self.id,
-        }
-        return roles[role]
-
-    def named(self) -> list[str]:
-        """Every column that the caller gave a role."""
-        roles = [self.given(role) for role in ALIASES]
-        return [name for name in (*roles, *(self.contexts or ()), *self.confounders) if name]
+IDENTIFIER_BY_NAME = "an identifier by its name"
 
 
 @dataclass(frozen=True)
@@ -109,20 +50,34 @@ class Roles:
         return self.columns.get("id")
 
     @property
+    def unit(self) -> str | None:
+        return self.columns.get("unit")
+
+    @property
     def adjusted(self) -> tuple[str, ...]:
         """All columns of the log's contexts: those to decide on, then those only to adjust for."""
         return (*self.contexts, *self.confounders)
 
+    def is_asked_for(self, name: str) -> bool:
+        """Whether the caller named this context, or it only was there."""
+        return self.are_contexts_given or name in self.confounders
+
     def without(self, left_out: Mapping[str, str]) -> Roles:
         """The same roles with these contexts left out."""
-        return Roles(
-            self.columns,
-            self.recognised,
-            tuple(name for name in self.contexts if name not in left_out),
-            self.confounders,
-            {**self.left_out, **left_out},
-            self.are_contexts_given,
-        )
+        contexts = tuple(name for name in self.contexts if name not in left_out)
+        return replace(self, contexts=contexts, left_out={**self.left_out, **left_out})
+
+    def without_role(self, role: str) -> Roles:
+        """The same without this role's column."""
+        return replace(self, columns={other: name for other, name in self.columns.items() if other != role})
+
+    def give_up(self, role: str, why: str, *, is_context: bool = False) -> Roles:
+        """The same without a role that was only guessed; its column is left out, or a context like any other."""
+        name = self.columns[role]
+        rest = replace(self.without_role(role), recognised=tuple(each for each in self.recognised if each != role))
+        if is_context and not self.are_contexts_given:
+            return replace(rest, contexts=(*rest.contexts, name))
+        return rest.without({name: why})
 
 
 def find_roles(
@@ -135,7 +90,7 @@ def find_roles(
 
     `known` and `contexts` are what the source itself says (a Vowpal Wabbit file knows its action); the caller's
     word goes before it, and a name in common use comes last. Two candidates for a role are never chosen between:
-    for an action, an outcome or a propensity that is an error, a time or an id is then not used, and said.
+    for an action, an outcome or a propensity that is an error, a time, an id or a unit is then not used, and said.
     """
     names = list(schema)
     for name in (*asked.named(), *asked.where):
@@ -162,7 +117,8 @@ def _name_roles(
             continue
         column = given or known.get(role)
         if column is None:
-            column, unclear = _recognise(role, [name for name in names if name not in taken], names)
+            free = [name for name in names if name not in taken and (role != "unit" or name not in asked.where)]
+            column, unclear = _recognise(role, free, names)
             left_out |= unclear
         if column is not None:
             columns[role] = column
@@ -175,13 +131,15 @@ def _name_roles(
 
 def _recognise(role: str, free: Sequence[str], names: Sequence[str]) -> tuple[str | None, dict[str, str]]:
     """The one column with a name in common use for the role; or, where two have one, why neither is used."""
-    found = [name for name in free if _plain(name) in ALIASES[role]]
+    found = [name for name in free if plain_name(name) in ALIASES[role]]
+    if role == "unit":  # beside customer_id, a column customer is whatever it is
+        found = [name for name in found if is_identifier(name)] or found
     if len(found) == 1:
         return found[0], {}
-    if not found and role in _REQUIRED:
+    if not found and role in REQUIRED:
         raise LogError(f"no column looks like the {role}: give {role}=, one of {', '.join(map(str, names))}")
-    if found and role in (*_REQUIRED, "propensity"):
-        way = "" if role in _REQUIRED else ", or propensity=False"
+    if found and role in (*REQUIRED, "propensity"):
+        way = "" if role in REQUIRED else ", or propensity=False"
         raise LogError(f"{_listed(found)} may each be the {role}: say which with {role}={found[0]!r}{way}")
     why = f"{_listed(found)} may each be the {role}; {role}={found[0]!r} would choose" if found else ""
     return None, dict.fromkeys(found, why)
@@ -201,13 +159,13 @@ def _check_contexts(
             raise LogError(f"{what} must differ, got {_listed(list(group))}")
 
 
-def check_column(name: str, names: Sequence[str]) -> str:
-    """The name of a column that exists; otherwise an error with the nearest."""
+def check_column(name: str, names: Sequence[str], what: str = "column") -> str:
+    """The name of a column (or table) that exists; otherwise an error with the nearest."""
     if name in names:
         return name
     near = difflib.get_close_matches(str(name), [str(known) for known in names], n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}? " if near else ""
-    raise LogError(f"there is no column {name!r}; {hint}columns: {', '.join(map(str, names))}")
+    raise LogError(f"there is no {what} {name!r}; {hint}{what}s: {', '.join(map(str, names))}")
 
 
 def check_names(names: Sequence[object], place: str) -> None:
@@ -248,10 +206,12 @@ def _choose_contexts(
     for name in spare:
         if name in asked.confounders or name in asked.where:
             continue
-        if _IDENTIFIER.fullmatch(_plain(name)):
-            left_out[name] = "an identifier by its name"
-        elif any(_plain(name) in names for names in ALIASES.values()):
+        if is_identifier(name):
+            left_out[name] = IDENTIFIER_BY_NAME
+        elif any(plain_name(name) in names for role, names in ALIASES.items() if role != "unit"):
             left_out[name] = "a role's name that was not asked for"
+        elif schema[name].is_null() or "NULL" in str(schema[name]):  # what DuckDB calls a column without a value
+            left_out[name] = "missing in every row"
         elif not is_usable(schema[name]):
             left_out[name] = f"neither numbers, booleans nor text, but {schema[name]}"
         else:
@@ -264,10 +224,6 @@ def _check_used_once(columns: Mapping[str, str]) -> None:
         for other in columns:
             if other != role and columns[other] == name:
                 raise LogError(f"column {name!r} is given as the {role} and as the {other}")
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"\W+", "_", name.strip().casefold())
 
 
 def _listed(names: Sequence[str]) -> str:

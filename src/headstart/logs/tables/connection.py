@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import uuid
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,14 +66,22 @@ def as_view(backend: Backend, query: str) -> ir.Table:
 
 
 def as_table(backend: Backend, name: str) -> ir.Table:
-    """A table or view that the connection has. (Ibis's own way asks for types by a call that DuckDB deprecates.)"""
+    """A table or view of ours. (Ibis's own way asks for types by a call that DuckDB deprecates.)"""
+    described = backend.con.execute(f'DESCRIBE "{name}"').fetchall()
+    return as_expression(backend, name, described, catalog=None, schema=None)
+
+
+def as_expression(
+    backend: Backend, name: str, described: Sequence[Sequence[object]], *, catalog: str | None, schema: str | None
+) -> ir.Table:
+    """A table of these (column, DuckDB type)."""
     import ibis.expr.operations as ops
     from ibis.expr.schema import Schema
 
-    described = backend.con.execute(f'DESCRIBE "{name}"').fetchall()
     mapper = backend.compiler.type_mapper
-    schema = Schema({row[0]: mapper.from_string(str(row[1])) for row in described})
-    return ops.DatabaseTable(name, schema=schema, source=backend, namespace=ops.Namespace()).to_expr()
+    kinds = Schema({row[0]: mapper.from_string(str(row[1])) for row in described})
+    place = ops.Namespace(catalog=catalog, database=schema)
+    return ops.DatabaseTable(name, schema=kinds, source=backend, namespace=place).to_expr()
 
 
 def is_embedded(table: ir.Table) -> bool:

@@ -2,8 +2,10 @@
 
 | fault | rule |
 |---|---|
-| a missing value (null, NaN, an empty cell) in a column that is used | the row is dropped; missing="error" raises |
+| a missing action, outcome, propensity, unit or time (null, NaN, an empty cell) | the row is dropped |
+| a missing context | filled in (`gaps`); missing="drop" drops the row, missing="error" raises at any missing value |
 | an infinite outcome or context | as a missing value |
+| a unit or a time that was recognised by its name, and is missing in many rows | the role is given up, and said |
 | a propensity outside (0, 1] | as a missing value; beyond one row in a hundred the column is refused |
 | an outcome or propensity that is not a number | error, with the place |
 | an action outside the given action_names | error, with labels and counts |
@@ -15,20 +17,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING
 
 from headstart.errors import LogError
-from headstart.logs.tables.canonical import as_float_column, as_time, is_infinite, is_nan
-from headstart.logs.tables.columns import Asked, Roles, is_text
+from headstart.logs.tables.asked import Asked
+from headstart.logs.tables.canonical import as_float_column, as_time, is_nan
+from headstart.logs.tables.columns import Roles, is_text
 from headstart.logs.tables.expressions import Predicate, Schema
+from headstart.logs.tables.gaps import Gaps, as_gaps, ask_gaps, infinite_in, missing_in
 from headstart.logs.tables.places import find_first
 from headstart.logs.tables.sources.opened import Opened
 
 if TYPE_CHECKING:
-    import ibis.expr.datatypes as dt
     import ibis.expr.types as ir
 
 _MOST_WRONG_PROPENSITIES = 0.01  # a share beyond which the column is something else than a propensity
@@ -45,32 +48,45 @@ class Fault:
 
 
 @dataclass(frozen=True)
+class Spread:
+    """Where the values of a column of whole numbers lie."""
+
+    low: float
+    high: float
+    mean: float
+    deviation: float
+
+
+@dataclass(frozen=True)
 class Counted:
     """What the first pass over the source found."""
 
     n_rows: int
     n_unusable: int
     faults: Mapping[str, int]  # rule -> rows, those that occur
-    missing: Mapping[str, int]  # column -> rows
-    about_distinct: Mapping[str, int]  # column of labels -> about how many values
+    missing: Mapping[str, int]  # column -> rows, of those that would be dropped for it
+    about_distinct: Mapping[str, int]  # column -> about how many values
+    gaps: Gaps = field(default_factory=Gaps)  # what is missing in contexts, where that does not cost the row
+    spreads: Mapping[str, Spread] = field(default_factory=dict)  # of columns that may be identifiers
 
     @property
     def n_kept(self) -> int:
         return self.n_rows - self.n_unusable
 
 
-def list_faults(schema: Schema, roles: Roles) -> list[Fault]:
+def list_faults(schema: Schema, roles: Roles, asked: Asked) -> list[Fault]:
     """Every way in which a row of this table can be unusable."""
     faults = []
-    numbers = [name for name in (roles.outcome, roles.propensity) if name]
-    for name in dict.fromkeys((roles.action, *numbers, roles.timestamp, *roles.adjusted)):
+    contexts = () if asked.missing == "fill" else roles.adjusted
+    for name in dict.fromkeys(
+        (roles.action, roles.outcome, roles.propensity, roles.timestamp, roles.unit, *contexts)
+    ):
         if name is None:
             continue
-        faults.append(Fault(f"missing value in {name!r}, dropped", name, _missing(name, schema[name])))
-        if schema[name].is_floating() and name not in (roles.action, roles.propensity, roles.timestamp):
-            faults.append(Fault(f"infinite value in {name!r}, dropped", name, _infinite(name)))
-    if roles.outcome and is_text(schema[roles.outcome]):
-        faults.append(Fault(f"infinite value in {roles.outcome!r}, dropped", roles.outcome, _infinite(roles.outcome)))
+        faults.append(Fault(f"missing value in {name!r}, dropped", name, missing_in(name, schema[name])))
+        is_written = name == roles.outcome and is_text(schema[name])
+        if name in (roles.outcome, *contexts) and (schema[name].is_floating() or is_written):
+            faults.append(Fault(f"infinite value in {name!r}, dropped", name, infinite_in(name)))
     if roles.propensity:
         faults.append(Fault(PROPENSITY_RULE, roles.propensity, _outside(roles.propensity)))
     return faults
@@ -88,14 +104,29 @@ def unreadable(schema: Schema, roles: Roles) -> list[Fault]:
             found.append(Fault(f"the {role} must be a number", name, _unparsed(name, as_float_column)))
     if roles.timestamp and schema[roles.timestamp].is_string():
         found.append(Fault("the timestamp must be a time", roles.timestamp, _unparsed(roles.timestamp, as_time)))
+    if roles.unit and schema[roles.unit].is_floating():
+        found.append(Fault("the unit must be text or whole numbers", roles.unit, _broken(roles.unit)))
     return found
 
 
-def count_faults(rows: ir.Table, faults: Sequence[Fault], label_columns: Sequence[str]) -> Counted:
-    """The first pass: one aggregate query that counts every fault and about how many labels there are."""
-    asked = {"n": rows.count(), "wrong": as_any(faults)(rows).sum()}
+@dataclass(frozen=True)
+class Question:
+    """What the first pass is to find out beside the faults."""
+
+    distinct: Sequence[str] = ()  # columns: about how many values
+    gaps: Sequence[str] = ()  # contexts: what is missing
+    spreads: Sequence[str] = ()  # columns of whole numbers: where they lie
+
+
+def count_faults(rows: ir.Table, schema: Schema, faults: Sequence[Fault], question: Question) -> Counted:
+    """The first pass: one aggregate query that counts every fault, about how many labels there are, and gaps."""
+    asked = {"n": rows.count(), "wrong": as_any(faults)(rows).sum(), **ask_gaps(rows, schema, question.gaps)}
     asked |= {f"f{j}": fault.of(rows).sum() for j, fault in enumerate(faults)}
-    asked |= {f"d{j}": rows[name].approx_nunique() for j, name in enumerate(label_columns)}
+    asked |= {f"d{j}": rows[name].approx_nunique() for j, name in enumerate(question.distinct)}
+    for j, name in enumerate(question.spreads):
+        column = as_float_column(rows[name])
+        asked |= {f"low{j}": column.min(), f"high{j}": column.max()}
+        asked |= {f"middle{j}": column.mean(), f"deviation{j}": column.std(how="pop")}
     found = rows.aggregate(**asked).to_pyarrow().to_pylist()[0]
     counts = {fault.rule: int(found[f"f{j}"] or 0) for j, fault in enumerate(faults)}
     return Counted(
@@ -107,8 +138,14 @@ def count_faults(rows: ir.Table, faults: Sequence[Fault], label_columns: Sequenc
             for fault in faults
             if fault.rule.startswith("missing") and counts[fault.rule]
         },
-        about_distinct={name: int(found[f"d{j}"] or 0) for j, name in enumerate(label_columns)},
+        about_distinct={name: int(found[f"d{j}"] or 0) for j, name in enumerate(question.distinct)},
+        gaps=as_gaps(found, question.gaps),
+        spreads={name: _as_spread(found, j) for j, name in enumerate(question.spreads)},
     )
+
+
+def _as_spread(found: Mapping[str, float | None], j: int) -> Spread:
+    return Spread(*(float(found[f"{what}{j}"] or 0.0) for what in ("low", "high", "middle", "deviation")))
 
 
 def check_faults(opened: Opened, asked: Asked, roles: Roles, faults: Sequence[Fault], counted: Counted) -> None:
@@ -131,20 +168,6 @@ def as_any(faults: Sequence[Fault]) -> Predicate:
     return lambda table: reduce(or_, (fault.of(table) for fault in faults))
 
 
-def _missing(name: str, kind: dt.DataType) -> Predicate:
-    if kind.is_floating():
-        return lambda table: table[name].isnull() | is_nan(table[name])
-    if kind.is_json():
-        return lambda table: table[name].isnull() | (table[name].cast("string") == "null")
-    if kind.is_string():
-        return lambda table: table[name].isnull() | (table[name] == "")
-    return lambda table: table[name].isnull()
-
-
-def _infinite(name: str) -> Predicate:
-    return lambda table: is_infinite(as_float_column(table[name]))
-
-
 def _outside(name: str) -> Predicate:
     def of(table: ir.Table) -> ir.BooleanColumn:
         chance = as_float_column(table[name])
@@ -159,3 +182,7 @@ def _unparsed(name: str, parse: Callable[[ir.Column], ir.Column]) -> Predicate:
         return table[name].notnull() & ~is_blank & parse(table[name]).isnull()
 
     return of
+
+
+def _broken(name: str) -> Predicate:
+    return lambda table: (table[name] != table[name].floor()).fill_null(False) & ~is_nan(table[name])

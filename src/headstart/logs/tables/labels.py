@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headstart.errors import LogError
-from headstart.logs.encoding import Encoding
+from headstart.logs.encoding import Encoding, as_levels, is_gap
+from headstart.logs.identifiers import MOST_CATEGORIES
+from headstart.logs.tables.asked import Asked
 from headstart.logs.tables.canonical import distinct_values
-from headstart.logs.tables.columns import Asked, Roles
+from headstart.logs.tables.columns import Roles
 from headstart.logs.tables.expressions import Schema
 from headstart.logs.tables.faults import Counted
+from headstart.logs.tables.gaps import Gaps, missing_in
 from headstart.logs.tables.sources.opened import Opened
 
 if TYPE_CHECKING:
@@ -18,9 +22,9 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
 
 MOST_ACTIONS = 1_000
-MOST_CATEGORIES = 200
 _MARGIN = 5  # a sketch that says this many times the limit cannot be wrong about it
 _MOST_COUNTED = 1_000_000  # labels that are worth counting exactly for a message
+_OF_THEIR_OWN = 0.5  # a share of different values beyond which a text names rows, and has no common values
 
 
 def label_columns(schema: Schema, roles: Roles) -> list[str]:
@@ -28,52 +32,95 @@ def label_columns(schema: Schema, roles: Roles) -> list[str]:
     return [roles.action, *(name for name in roles.adjusted if not schema[name].is_numeric())]
 
 
-def too_varied(rows: ir.Table, roles: Roles, asked: Asked, counted: Counted, place: str) -> dict[str, str]:
-    """Text contexts of too many values: an error for those that were named, otherwise left out and said."""
+def too_varied(rows: ir.Table, roles: Roles, counted: Counted, place: str) -> dict[str, str]:
+    """Text contexts of too many values, left out and said; one that was asked for stays, if its values come again."""
     action = roles.action
     if counted.about_distinct[action] > _MARGIN * MOST_ACTIONS:
         _refuse_actions(_count(rows, action, counted), action, place)
     left_out = {}
-    for name, about in counted.about_distinct.items():
-        if name != action and about > _MARGIN * MOST_CATEGORIES:
-            left_out[name] = _refuse_categories(_count(rows, name, counted), name, roles, place)
+    for name in roles.adjusted:
+        about = counted.about_distinct.get(name, 0)
+        if about <= _MARGIN * MOST_CATEGORIES or counted.spreads.get(name) is not None:
+            continue
+        if not roles.is_asked_for(name):
+            left_out[name] = _too_many(_count(rows, name, counted))
+        elif about > _OF_THEIR_OWN * counted.n_rows:
+            _refuse_categories(_count(rows, name, counted), name, place)
     return left_out
 
 
 def read_labels(
-    rows: ir.Table, opened: Opened, schema: Schema, roles: Roles, asked: Asked
-) -> tuple[tuple[Hashable, ...], Mapping[str, tuple[Hashable, ...]], dict[str, str]]:
-    """(action names, categories of each column that has them, columns left out for too many): the second pass."""
-    values = distinct_values(rows, label_columns(schema, roles))
+    rows: ir.Table, opened: Opened, schema: Schema, roles: Roles, asked: Asked, counted: Counted
+) -> tuple[tuple[Hashable, ...], Mapping[str, Labels], dict[str, str]]:
+    """(action names, labels of each column that has them, columns left out for too many): the second pass."""
+    wide = [name for name in roles.adjusted if counted.about_distinct.get(name, 0) > _MARGIN * MOST_CATEGORIES]
+    columns = [name for name in label_columns(schema, roles) if name not in wide]
+    values = distinct_values(rows, columns)
+    names = _read_actions(rows, opened, schema, roles, asked, values[roles.action])
+    found: dict[str, Labels] = {}
+    left_out: dict[str, str] = {}
+    for name in label_columns(schema, roles)[1:]:
+        labels = None if name in wide else _without_gaps(values[name], schema[name])
+        if labels is not None and len(labels) <= MOST_CATEGORIES:
+            found[name] = Labels(labels)
+        elif roles.is_asked_for(name):
+            if labels is not None and len(labels) > _OF_THEIR_OWN * counted.n_rows:
+                _refuse_categories(f"{len(labels):,}", name, opened.place)
+            found[name] = Labels(_common_values(rows, schema, name), has_others=True)
+        else:
+            left_out[name] = _too_many(f"{len(labels or ()):,}")
+    return names, found, left_out
+
+
+def _read_actions(
+    rows: ir.Table, opened: Opened, schema: Schema, roles: Roles, asked: Asked, values: Iterable[object]
+) -> tuple[Hashable, ...]:
     action = roles.action
     kind = schema[action]
     if not (kind.is_numeric() or kind.is_boolean() or kind.is_string()):
         raise LogError(f"{opened.place}: the action column {action!r} must be text or numbers, it is {kind}")
-    seen = {_as_label(value) for value in values[action]}
+    seen = {_as_label(value) for value in values}
     if len(seen) > MOST_ACTIONS:
         _refuse_actions(f"{len(seen):,}", action, opened.place)
     if asked.action_names is not None:
         _check_known(rows, action, seen, asked.action_names, opened.place)
-        names = asked.action_names
-    else:
-        declared = opened.labels if action == opened.roles.get("action") else ()
-        names = _in_order(seen | {_like(label, kind) for label in declared if _fits(label, kind)})
-    categories, left_out = {}, {}
-    for name, found in values.items():
-        if name == action:
-            continue
-        if len(found) > MOST_CATEGORIES:
-            left_out[name] = _refuse_categories(f"{len(found):,}", name, roles, opened.place)
-        else:
-            categories[name] = _in_order(set(found))
-    return names, categories, left_out
+        return asked.action_names
+    declared = opened.labels if action == opened.roles.get("action") else ()
+    return _in_order(seen | {_like(label, kind) for label in declared if _fits(label, kind)})
 
 
-def as_encoding(roles: Roles, categories: Mapping[str, tuple[Hashable, ...]]) -> tuple[Encoding, tuple[str, ...]]:
+def _without_gaps(values: Iterable[Hashable], kind: dt.DataType) -> set[Hashable]:
+    return {value for value in values if not is_gap(value) and not (kind.is_json() and value == "null")}
+
+
+def _common_values(rows: ir.Table, schema: Schema, name: str) -> set[Hashable]:
+    """The most common values of a column, and of equally common ones the first; the others become one level."""
+    import ibis
+
+    known = rows.filter(~missing_in(name, schema[name])(rows)).select(value=rows[name])
+    counted = known.group_by("value").aggregate(n=known.count())
+    common = counted.order_by(ibis.desc("n"), "value").limit(MOST_CATEGORIES - 1)
+    return set(common.to_pyarrow()["value"].to_pylist())
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The categories of a context."""
+
+    known: Collection[Hashable]
+    has_others: bool = False  # there are more, which become one level
+
+
+def as_encoding(roles: Roles, labels: Mapping[str, Labels], gaps: Gaps) -> tuple[Encoding, tuple[str, ...]]:
     """How the columns become numbers, and the encoded names of those to decide on."""
-    used = {name: categories[name] for name in roles.adjusted if name in categories}
-    decided = Encoding(roles.contexts, {name: used[name] for name in roles.contexts if name in used})
-    return Encoding(roles.adjusted, used), decided.names
+    categories = {
+        name: as_levels(labels[name].known, has_missing=name in gaps.rows, has_other=labels[name].has_others)
+        for name in roles.adjusted
+        if name in labels
+    }
+    indicated = tuple(name for name in roles.adjusted if name in gaps.rows and name not in categories)
+    encoding = Encoding(roles.adjusted, categories, gaps.means, indicated)
+    return encoding, encoding.choose(roles.contexts).names
 
 
 def _refuse_actions(n: str, column: str, place: str) -> None:
@@ -83,11 +130,15 @@ def _refuse_actions(n: str, column: str, place: str) -> None:
     )
 
 
-def _refuse_categories(n: str, column: str, roles: Roles, place: str) -> str:
-    why = f"text with {n} distinct values, more than {MOST_CATEGORIES}"
-    if roles.are_contexts_given or column in roles.confounders:
-        raise LogError(f"{place}: context column {column!r} is {why}; group them in the source, or leave it out")
-    return why
+def _too_many(n: str) -> str:
+    return f"text with {n} distinct values, more than {MOST_CATEGORIES}"
+
+
+def _refuse_categories(n: str, column: str, place: str) -> None:
+    raise LogError(
+        f"{place}: context column {column!r} is {_too_many(n)}, most of them of one row; group them in the source, "
+        "or leave it out"
+    )
 
 
 def _count(rows: ir.Table, column: str, counted: Counted) -> str:
@@ -134,3 +185,17 @@ def _like(label: Hashable, kind: dt.DataType) -> Hashable:
 
 def _in_order(labels: Iterable[Hashable]) -> tuple[Hashable, ...]:
     return tuple(sorted(labels))  # type: ignore[type-var]  # of one column: they compare
+
+
+def same_but_for_writing(labels: Iterable[Hashable]) -> list[str]:
+    """Actions that differ in nothing but case and blanks: they stay apart, and it is said."""
+    alike: dict[str, list[str]] = {}
+    for label in labels:
+        if isinstance(label, str):
+            alike.setdefault(" ".join(label.split()).casefold(), []).append(label)
+    return [
+        f"{' and '.join(map(repr, group))} look like one action: they are read as {len(group)}; "
+        "write them alike in the source if they are one"
+        for group in alike.values()
+        if len(group) > 1
+    ]

@@ -9,7 +9,7 @@ from headstart.checks import check_whole
 from headstart.errors import LogError
 from headstart.logs.log import Log
 from headstart.logs.reading import Reading
-from headstart.logs.tables.columns import Asked
+from headstart.logs.tables.asked import Asked, Missing
 from headstart.logs.tables.connection import DatabaseLimits, is_embedded, log_errors
 from headstart.logs.tables.duplicates import OUT_OF_ORDER
 from headstart.logs.tables.scan import scan
@@ -29,10 +29,12 @@ def scan_log(
     confounders: Sequence[str] | None = None,
     timestamp: str | Literal[False] | None = None,
     id: str | Literal[False] | None = None,
+    unit: str | Literal[False] | None = None,
     action_names: Sequence[Hashable] | None = None,
     where: Mapping[str, object] | None = None,
     format: str | None = None,
-    missing: Literal["drop", "error"] = "drop",
+    query: str | None = None,
+    missing: Missing = "fill",
     memory_limit: str = "256MB",
     threads: int | None = None,
 ) -> LogTable:
@@ -42,12 +44,15 @@ def scan_log(
     ----------
     source
         A path, a folder, a pattern or a list of paths (CSV, TSV, Parquet, JSON lines, Vowpal Wabbit text, dsjson;
-        also .gz and .zst), a pandas or polars frame, an Arrow table, a mapping of columns, an Ibis table of any
-        backend, or a Spark frame. The Open Bandit Dataset and headstart's own decision log are recognised by
-        their columns.
-    action, outcome, propensity, timestamp, id
+        also .gz and .zst), a table of a database (`log.duckdb::clicks`, `log.sqlite::clicks`,
+        `postgresql://user@host/db::clicks`), a pandas or polars frame, an Arrow table, a mapping of columns, an
+        Ibis table of any backend, or a Spark frame. The Open Bandit Dataset and headstart's own decision log are
+        recognised by their columns.
+    action, outcome, propensity, timestamp, id, unit
         The columns. One that is not given is recognised by a name in common use (`reward`, `pscore`, `arm`, ...); if
-        two could be meant, that is an error. False for the last three means that there is none.
+        two could be meant, that is an error. False for the last four means that there is none. `id` names a row,
+        `unit` whose it is (`user_id`, ...): rows of one unit are not independent, and what is built on the log
+        takes that into account.
     contexts
         The columns to decide on. None: every other column of numbers, truth values or few categories that is no
         identifier by its name; an empty list: none.
@@ -60,8 +65,12 @@ def scan_log(
         Column -> value: only rows with these values are read.
     format
         Only needed where the name does not tell: "csv", "parquet", "vw", ...
+    query
+        What to ask a database for, instead of one of its tables.
     missing
-        What to do with rows that cannot be used: "drop" counts them in `reading`, "error" raises at the first.
+        What becomes of a missing context: "fill" puts a number's mean and adds a column that says where, and makes a
+        missing category one of its own; "drop" drops the row; "error" raises at the first missing value. A row
+        whose action, outcome, propensity, time or unit is missing is dropped. `reading` counts all of it.
     memory_limit, threads
         Of the embedded DuckDB.
     """
@@ -71,13 +80,14 @@ def scan_log(
         propensity=propensity,
         timestamp=timestamp,
         id=id,
+        unit=unit,
         contexts=None if contexts is None else _names("contexts", contexts),
         confounders=() if confounders is None else _names("confounders", confounders),
         action_names=None if action_names is None else tuple(action_names),
         where=dict(where or {}),
         missing=missing,
     )
-    return scan(open_source(source, format, DatabaseLimits(memory_limit, threads)), asked)
+    return scan(open_source(source, format, DatabaseLimits(memory_limit, threads), query), asked)
 
 
 def read_log(
@@ -90,10 +100,12 @@ def read_log(
     confounders: Sequence[str] | None = None,
     timestamp: str | Literal[False] | None = None,
     id: str | Literal[False] | None = None,
+    unit: str | Literal[False] | None = None,
     action_names: Sequence[Hashable] | None = None,
     where: Mapping[str, object] | None = None,
     format: str | None = None,
-    missing: Literal["drop", "error"] = "drop",
+    query: str | None = None,
+    missing: Missing = "fill",
     memory_limit: str = "256MB",
     threads: int | None = None,
     max_rows: int = MAX_ROWS,
@@ -113,9 +125,11 @@ def read_log(
         confounders=confounders,
         timestamp=timestamp,
         id=id,
+        unit=unit,
         action_names=action_names,
         where=where,
         format=format,
+        query=query,
         missing=missing,
         memory_limit=memory_limit,
         threads=threads,

@@ -41,7 +41,7 @@ def draw_rows(
     """`n_rows` rows of the columns `keyed_by` and `others`, as an Arrow table; fewer only if there are no more.
 
     Keys come from `keyed_by`: numbers that every database computes alike. `others` (estimated propensities, say,
-    whose last bit may differ) come along.
+    whose last bit may differ, or the text of a unit) come along.
     """
     import pyarrow as pa
 
@@ -55,9 +55,9 @@ def draw_rows(
         if found.num_rows >= min(n_rows, n):
             break
         threshold, share = 2.0 * threshold, 2.0 * share
-    order = np.lexsort([as_array(found[name], np.float64) for name in (*others, *keyed_by, "key")])
+    ordered = found.sort_by([(name, "ascending") for name in ("key", *reversed((*others, *keyed_by)))])
     chosen = np.sort(rng.choice(found.num_rows, min(n_rows, n), replace=False))
-    return found.take(pa.array(order[chosen]))
+    return ordered.take(pa.array(chosen))
 
 
 def copies_of_a_row(rows: ir.Table, n: int) -> float:

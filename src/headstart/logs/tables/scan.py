@@ -2,24 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import replace
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_
 from typing import TYPE_CHECKING
 
 from headstart.errors import HeadstartError, LogError
+from headstart.logs.encoding import OTHER
+from headstart.logs.identifiers import MOST_CATEGORIES
 from headstart.logs.reading import Reading
-from headstart.logs.tables.canonical import as_chance, as_float_column, canonical_table
-from headstart.logs.tables.columns import Asked, Roles, check_column, find_roles
+from headstart.logs.tables.asked import Asked
+from headstart.logs.tables.canonical import as_chance, as_float_column, canonical_table, is_unknown_time
+from headstart.logs.tables.columns import Roles, check_column, find_roles, is_text
 from headstart.logs.tables.connection import is_ours, log_errors
 from headstart.logs.tables.duplicates import Repeats, find_repeats, keep_first
 from headstart.logs.tables.expressions import ChanceOf, Schema
-from headstart.logs.tables.faults import Counted, as_any, check_faults, count_faults, list_faults, unreadable
-from headstart.logs.tables.labels import as_encoding, label_columns, read_labels, too_varied
+from headstart.logs.tables.faults import (
+    Counted,
+    Fault,
+    Question,
+    as_any,
+    check_faults,
+    count_faults,
+    list_faults,
+    unreadable,
+)
+from headstart.logs.tables.features import encode_features
+from headstart.logs.tables.gaps import Gaps, find_gaps
+from headstart.logs.tables.labels import (
+    Labels,
+    as_encoding,
+    label_columns,
+    read_labels,
+    same_but_for_writing,
+    too_varied,
+)
 from headstart.logs.tables.places import find_first
 from headstart.logs.tables.sources.opened import Opened
 from headstart.logs.tables.table import LogTable
+from headstart.logs.tables.units import (
+    columns_to_count,
+    count_units,
+    doubt_roles,
+    find_identifiers,
+    notice_identifiers,
+    numbers_to_judge,
+)
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -52,29 +81,62 @@ def _scan_once(opened: Opened, asked: Asked) -> LogTable:
     opened = _narrow(opened, asked)
     rows = opened.table if opened.keeps is None else opened.table.filter(opened.keeps(opened.table))
     schema = dict(rows.schema().items())
-    roles = _readable(rows, opened, asked, find_roles(schema, asked, opened.roles, opened.contexts))
-    while True:  # once, unless a column turns out not to be a context
-        faults = list_faults(schema, roles)
-        counted = count_faults(rows, faults, label_columns(schema, roles))
-        if not counted.n_rows:
-            which = " with these values" if asked.where else ""
-            raise LogError(f"{opened.place}: there are columns but no rows{which}")
-        left_out = too_varied(rows, roles, asked, counted, opened.place) | _mostly_missing(roles, counted)
-        if not left_out:
-            check_faults(opened, asked, roles, faults, counted)
-            kept = rows.filter(~as_any(faults)(rows)) if counted.n_unusable else rows
-            names, categories, left_out = read_labels(kept, opened, schema, roles, asked)
-        if not left_out:
-            break
-        roles = roles.without(left_out)
+    roles = find_roles(schema, asked, opened.roles, opened.contexts)
+    seen = _look(rows, opened, schema, asked, _readable(rows, opened, asked, roles))
+    roles, kept, counted = seen.roles, seen.kept, seen.counted
     repeats = find_repeats(rows, kept, roles, counted)
     if repeats.n_ids:
         kept = keep_first(kept, roles)
-    encoding, decide_on = as_encoding(roles, categories)
-    chance_of, more = _check_chances(kept, opened, roles, names)
-    reading = _as_reading(opened, asked, roles, schema, counted, repeats, decide_on, more)
-    table = canonical_table(kept, roles, encoding, names, chance_of)
-    return LogTable(table, encoding=encoding, action_names=names, reading=reading)
+    n_kept = counted.n_kept - repeats.n_ids
+    gaps = counted.gaps if n_kept == counted.n_rows else find_gaps(kept, schema, roles.adjusted)
+    encoding, decide_on = as_encoding(roles, seen.labels, gaps)
+    chance_of, more = _check_chances(kept, opened, roles, seen.names)
+    do_units_repeat, said = count_units(kept, roles, counted, n_kept)
+    notes = (*more, *repeats.notes, *said, *notice_identifiers(rows, schema, roles, asked, counted))
+    reading = _as_reading(opened, asked, seen, schema, repeats, gaps, notes, decide_on)
+    known = roles if do_units_repeat else roles.without_role("unit")
+    table = canonical_table(kept, known, encode_features(kept, encoding), seen.names, chance_of)
+    return LogTable(table, encoding=encoding, action_names=seen.names, reading=reading)
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What two passes over a source showed."""
+
+    roles: Roles
+    counted: Counted
+    kept: ir.Table  # the rows that can be used
+    names: tuple[Hashable, ...]  # of actions
+    labels: Mapping[str, Labels]  # of contexts that are not numbers
+
+
+def _look(rows: ir.Table, opened: Opened, schema: Schema, asked: Asked, roles: Roles) -> _Seen:
+    """The faults, the labels, and the roles that columns really have: again, when one has turned out to be none."""
+    while True:
+        faults = list_faults(schema, roles, asked)
+        counted = _count(rows, schema, asked, roles, faults)
+        if not counted.n_rows:
+            which = " with these values" if asked.where else ""
+            raise LogError(f"{opened.place}: there are columns but no rows{which}")
+        believed = doubt_roles(schema, roles, counted)
+        left_out = too_varied(rows, believed, counted, opened.place) | _mostly_missing(opened, believed, counted)
+        left_out |= find_identifiers(rows, schema, roles, counted)
+        if believed is roles and not left_out:
+            check_faults(opened, asked, roles, faults, counted)
+            kept = rows.filter(~as_any(faults)(rows)) if counted.n_unusable else rows
+            names, labels, left_out = read_labels(kept, opened, schema, roles, asked, counted)
+            if not left_out:
+                return _Seen(roles, counted, kept, names, labels)
+        roles = believed.without(left_out)
+
+
+def _count(rows: ir.Table, schema: Schema, asked: Asked, roles: Roles, faults: Sequence[Fault]) -> Counted:
+    question = Question(
+        distinct=list(dict.fromkeys([*label_columns(schema, roles), *columns_to_count(schema, roles, asked)])),
+        gaps=roles.adjusted,
+        spreads=numbers_to_judge(schema, roles),
+    )
+    return count_faults(rows, schema, faults, question)
 
 
 def _narrow(opened: Opened, asked: Asked) -> Opened:
@@ -84,26 +146,44 @@ def _narrow(opened: Opened, asked: Asked) -> Opened:
     for name in asked.where:
         check_column(name, opened.table.columns)
 
+    values = {name: _like_column(opened, name, value) for name, value in asked.where.items()}
+
     def keeps(table: ir.Table) -> ir.BooleanColumn:
-        return reduce(and_, (table[name] == value for name, value in asked.where.items()))
+        return reduce(and_, (table[name] == value for name, value in values.items()))
 
     return replace(opened, keeps=keeps)
 
 
+def _like_column(opened: Opened, name: str, value: object) -> object:
+    """A value as its column has it: one written as text ("1", "true"), as a command line gives it, is read."""
+    kind = opened.table[name].type()
+    if not isinstance(value, str) or is_text(kind):
+        return value
+    truths = {"true": True, "false": False, "1": True, "0": False}
+    if kind.is_boolean() and value.casefold() in truths:
+        return truths[value.casefold()]
+    try:
+        return int(value) if kind.is_integer() else float(value) if kind.is_numeric() else value
+    except ValueError:
+        raise LogError(f"where: column {name!r} is {kind}, got {value!r}") from None
+
+
 def _readable(rows: ir.Table, opened: Opened, asked: Asked, roles: Roles) -> Roles:
-    """Roles whose column can be read as what it is to be; a time that was only guessed is given up."""
-    faults = unreadable(dict(rows.schema().items()), roles)
+    """Roles whose column can be read as what it is to be; a time or unit that was only guessed is given up."""
+    schema = dict(rows.schema().items())
+    roles = _check_time(opened, schema, roles)
+    faults = unreadable(schema, roles)
     if not faults:
         return roles
-    counted = count_faults(rows, faults, [])
+    counted = count_faults(rows, {}, faults, Question())
     for fault in faults:
         n = counted.faults.get(fault.rule, 0)
         if not n:
             continue
-        if fault.column == roles.timestamp and asked.timestamp is None:
-            columns = {role: name for role, name in roles.columns.items() if role != "timestamp"}
-            why = {fault.column: "its name is that of a time, its text is not"}
-            roles = replace(roles, columns=columns).without(why)
+        guessed = {roles.columns[role]: role for role in ("timestamp", "unit") if role in roles.recognised}
+        if fault.column in guessed:
+            what = "time, its text is not" if guessed[fault.column] == "timestamp" else "unit, its numbers are not"
+            roles = roles.give_up(guessed[fault.column], f"its name is that of a {what}")
             continue
         place, value = find_first(opened, fault.column, fault.of)
         raise LogError(
@@ -112,14 +192,31 @@ def _readable(rows: ir.Table, opened: Opened, asked: Asked, roles: Roles) -> Rol
     return roles
 
 
-def _mostly_missing(roles: Roles, counted: Counted) -> dict[str, str]:
-    if roles.are_contexts_given:
-        return {}
-    return {
-        name: f"missing in {n:,} of {counted.n_rows:,} rows; contexts=[..., {name!r}] would keep only the others"
-        for name, n in counted.missing.items()
-        if name in roles.contexts and n > _MOSTLY_MISSING * counted.n_rows
-    }
+def _check_time(opened: Opened, schema: Schema, roles: Roles) -> Roles:
+    """A time is a moment, or a number: 12:30 of no day is neither."""
+    kind = schema[roles.timestamp] if roles.timestamp else None
+    if kind is None or kind.is_numeric() or kind.is_timestamp() or kind.is_date() or kind.is_string():
+        return roles
+    if is_unknown_time(kind):
+        return roles
+    if "timestamp" in roles.recognised:
+        return roles.give_up("timestamp", f"its name is that of a time, but it is {kind}")
+    raise LogError(f"{opened.place}: column {roles.timestamp!r}: the timestamp must be a time, it is {kind}")
+
+
+def _mostly_missing(opened: Opened, roles: Roles, counted: Counted) -> dict[str, str]:
+    """Contexts that say nothing; and those that would cost most rows, where missing values do."""
+    found = {}
+    for name in roles.adjusted:
+        dropped, n = counted.missing.get(name, 0), counted.gaps.rows.get(name, 0)
+        if dropped > _MOSTLY_MISSING * counted.n_rows and not roles.is_asked_for(name):
+            way = f"contexts=[..., {name!r}] would keep only the others"
+            found[name] = f"missing in {dropped:,} of {counted.n_rows:,} rows; {way}"
+        elif n == counted.n_rows and not dropped:
+            if roles.is_asked_for(name):
+                raise LogError(f"{opened.place}: context column {name!r} is missing in every row; leave it out")
+            found[name] = "missing in every row"
+    return found
 
 
 def _check_chances(
@@ -143,18 +240,24 @@ def _check_chances(
 def _as_reading(
     opened: Opened,
     asked: Asked,
-    roles: Roles,
+    seen: _Seen,
     schema: Schema,
-    counted: Counted,
     repeats: Repeats,
+    gaps: Gaps,
+    more: Sequence[str],
     decide_on: tuple[str, ...],
-    more: tuple[str, ...],
 ) -> Reading:
-    notes = [*opened.notes, *more, *repeats.notes]
+    roles, counted = seen.roles, seen.counted
+    notes = [*opened.notes, *more, *same_but_for_writing(seen.names)]
     if schema[roles.outcome].is_boolean():
         notes.append("the outcome is true or false: read as 1 and 0")
     elif not schema[roles.outcome].is_numeric():
         notes.append("the outcome is text that is all numbers: read as numbers")
+    notes += [
+        f"{name} has more than {MOST_CATEGORIES} values: the most common are categories, the rest is {OTHER!r}"
+        for name, labels in seen.labels.items()
+        if labels.has_others
+    ]
     if asked.where:
         notes.append("only rows where " + " and ".join(f"{name} = {value!r}" for name, value in asked.where.items()))
     if asked.contexts is None and opened.contexts is None and roles.contexts:
@@ -170,6 +273,7 @@ def _as_reading(
         confounders=roles.confounders,
         decide_on=decide_on,
         left_out=dict(roles.left_out),
-        counts={**opened.counts, **counted.faults, **repeats.counts},
+        counts={**opened.counts, **counted.faults, **gaps.counts(), **repeats.counts},
+        filled=gaps.rows,
         notes=tuple(notes),
     )

@@ -17,11 +17,14 @@ from headstart.logs.reading import Reading
 from headstart.logs.sums import EVERY, ActionSums, ContextSums
 from headstart.logs.tables import statistics
 from headstart.logs.tables.batches import read_batches
+from headstart.logs.tables.canonical import as_moment
 from headstart.logs.tables.categories import MAX_GROUPS, OutcomeCounts, count_outcomes, nearest_pivot
 from headstart.logs.tables.expressions import Predicate
 from headstart.logs.tables.logistic import LogisticModel, with_logistic
+from headstart.logs.tables.rows import as_log, log_columns
 from headstart.logs.tables.sampling import draw_rows
 from headstart.logs.tables.statistics import names_of
+from headstart.logs.tables.unit_sampling import draw_units
 from headstart.randomness import RNG, as_generator
 
 if TYPE_CHECKING:
@@ -36,7 +39,7 @@ class LogTable:
     ----------
     table
         The canonical table: `action` (index 0..K-1), `outcome`, `propensity` if known, encoded contexts `x0`,
-        `x1`, ..., perhaps whole propensity vectors `p0`, ..., `p{K-1}`, perhaps `time` and `id`.
+        `x1`, ..., perhaps whole propensity vectors `p0`, ..., `p{K-1}`, perhaps `time`, `id`, and `unit` as text.
     encoding, action_names
         How a user's columns became x0, x1, ...; and the labels of the action indices.
     reading
@@ -99,6 +102,16 @@ class LogTable:
     def has_propensity_vectors(self) -> bool:
         """Whether every row has the chance of every action, not only of the one taken."""
         return all(f"p{k}" in self._table.columns for k in range(self.n_actions))
+
+    @property
+    def has_units(self) -> bool:
+        """Whether it is known whose the rows are, and some are of the same."""
+        return "unit" in self._table.columns
+
+    @property
+    def has_times(self) -> bool:
+        """Whether it is known when each row was decided."""
+        return "time" in self._table.columns
 
     def __len__(self) -> int:
         if self._length is None:
@@ -227,16 +240,24 @@ class LogTable:
         """A uniform sample without replacement; all rows if there are no more. Two or three scans.
 
         It depends on the seed and on the rows as a multiset alone: neither on their order nor on threads, files or
-        the database (see `sampling`).
+        the database (see `sampling`). Of a table with units, whole units are drawn, with about `n_rows` rows (see
+        `unit_sampling`).
         """
         if check_whole("n_rows", n_rows) >= len(self):
             return self.to_log()
-        names = ["action", "outcome", *names_of("x", self.n_features)]
-        others = [name for name in self._columns() if name not in names]
-        return self._as_log(draw_rows(self._table, names, others, n_rows, as_generator(rng)))
+        table, keyed_by = self._table, ["action", "outcome", *names_of("x", self.n_features)]
+        if self.has_units:
+            return self._as_log(draw_units(table, self._columns(), keyed_by, n_rows, len(self), as_generator(rng)))
+        if self.has_times:
+            table, keyed_by = table.mutate(moment=as_moment(table.time)), [*keyed_by, "moment"]
+        others = [name for name in self._columns() if name not in keyed_by]
+        return self._as_log(draw_rows(table, keyed_by, others, n_rows, as_generator(rng)))
 
     def batches(self, n_rows: int = 1 << 16) -> Iterator[Log]:
-        """All rows, at most `n_rows` at a time, as Logs. An embedded DuckDB takes no other query meanwhile."""
+        """All rows, at most `n_rows` at a time, as Logs. An embedded DuckDB takes no other query meanwhile.
+
+        Units are numbered within a portion: the same number in two of them is not the same unit.
+        """
         for batch in read_batches(self._table.select(*self._columns()), check_whole("n_rows", n_rows)):
             if batch.num_rows:
                 yield self._as_log(batch)
@@ -252,33 +273,7 @@ class LogTable:
 
     def _columns(self) -> list[str]:
         """What a Log holds of a row."""
-        names = ["action", "outcome", *(f"x{j}" for j in range(self.n_features))]
-        if self.has_propensity_vectors:
-            names += [f"p{k}" for k in range(self.n_actions)]
-        elif self.has_propensities:
-            names.append("propensity")
-        return names
+        return log_columns(list(self._table.columns), self.n_features, self.n_actions)
 
     def _as_log(self, rows: pa.Table | pa.RecordBatch) -> Log:
-        def column(name: str) -> Floats:
-            return statistics.as_array(rows[name], np.float64)
-
-        def matrix(prefix: str, count: int) -> Floats:
-            out = np.empty((rows.num_rows, count))
-            for j in range(count):
-                out[:, j] = column(f"{prefix}{j}")
-            return out
-
-        propensities = None
-        if self.has_propensity_vectors:
-            propensities = matrix("p", self.n_actions)
-        elif self.has_propensities:
-            propensities = column("propensity")
-        return Log.of_encoded(
-            statistics.check_indices(column("action"), self.n_actions),
-            column("outcome"),
-            matrix("x", self.n_features),
-            propensities,
-            encoding=self._encoding,
-            action_names=self._action_names,
-        )
+        return as_log(rows, self._encoding, self._action_names)

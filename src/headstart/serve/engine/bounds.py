@@ -73,9 +73,9 @@ class Bounds:
         """The log as a policy learns it, within the ranges; refused where users would be."""
         if config.outside == "refuse":
             _check_rows(f"{config.at}.outcome_range", "outcome", log.outcomes, config.outcome_range)
-            for j, owner in enumerate(log.encoding.owners):
-                at = f"{config.at}.contexts.{owner}.range"
-                _check_rows(at, owner, log.contexts[:, j], config.ranges.get(owner))
+            for name, j in log.encoding.numbers.items():
+                at = f"{config.at}.contexts.{name}.range"
+                _check_rows(at, name, log.contexts[:, j], config.ranges.get(name))
         return clip_log(log, self.outcome, self.columns)
 
     def as_dict(self, config: ExperimentConfig) -> BoundsState:

@@ -132,6 +132,8 @@ def _words(conditions: list[Condition], log: Log) -> str:
         original, _, category = name.partition("=")
         if category and original in log.encoding.categories:
             texts.append(f"{original} is {'' if column in lows else 'not '}{category}")
+        elif column not in log.encoding.numbers.values():
+            texts.append(name if column in lows else name.removesuffix("is missing") + "is not missing")
         elif column in lows and column in highs:
             texts.append(f"{lows[column]:.4g} < {name} <= {highs[column]:.4g}")
         elif column in lows:

@@ -13,6 +13,7 @@ from headstart.errors import ContextError
 from headstart.estimates.population import as_population, check_has_columns, population_weights
 from headstart.estimates.propensity import estimate_propensities
 from headstart.estimates.weighted import kish_size, weigh_rows
+from headstart.logs.encoding import OTHER, is_gap
 from headstart.logs.frames import named_columns
 from headstart.logs.log import Log
 
@@ -28,7 +29,7 @@ class ColumnShift:
 @dataclass(frozen=True)
 class PopulationFinding:
     n_users: int
-    n_missing: int  # users left out because a column is missing
+    n_missing: int  # users of whom a column is missing, filled in as in the log
     unseen_share: float  # users with a category that the log never shows; left out of what follows
     columns: tuple[ColumnShift, ...]  # largest difference first
     auc: float  # how well a cross-fitted regression tells the two apart: 0.5 not at all
@@ -89,7 +90,7 @@ def compare_population(log: Log, population: object, best: int | None, n_most: i
 
 
 def _read_users(path: str | PathLike[str], log: Log, n_most: int, seed: int) -> tuple[dict[str, Floats], int]:
-    """The log's columns of a file, a random part of a large one, and the rows left out for a missing value."""
+    """The log's columns of a file, a random part of a large one, and how many rows have a missing value."""
     from headstart.logs.tables.connection import DatabaseLimits, log_errors
     from headstart.logs.tables.sources import open_source
 
@@ -103,11 +104,10 @@ def _read_users(path: str | PathLike[str], log: Log, n_most: int, seed: int) -> 
     with log_errors(opened.place):
         table = opened.table.select(*names)
         n = int(table.count().to_pyarrow().as_py())
-        whole = table.drop_null(names, how="any")
-        n_whole = int(whole.count().to_pyarrow().as_py())
-        if n_whole > 4 * n_most:
-            whole = whole.sample(2.0 * n_most / n_whole, seed=seed)
-        rows = whole.to_pyarrow()
+        n_whole = int(table.drop_null(names, how="any").count().to_pyarrow().as_py())
+        if n > 4 * n_most:
+            table = table.sample(2.0 * n_most / n, seed=seed)
+        rows = table.to_pyarrow()
     return {name: np.asarray(rows[name].to_pandas()) for name in names}, n - n_whole
 
 
@@ -123,7 +123,9 @@ def _as_users(population: object, log: Log) -> tuple[Floats, int, float]:
     n = max((column.size for column in columns.values()), default=0)
     is_known = np.ones(n, np.bool_)
     for name, known in log.encoding.categories.items():
-        is_known &= np.isin(columns[name].astype(str), [str(category) for category in known])
+        if OTHER not in known:
+            is_gone = np.array([is_gap(value) for value in columns[name].tolist()], dtype=np.bool_)
+            is_known &= is_gone | np.isin(columns[name].astype(str), [str(category) for category in known])
     if n and not is_known.any():
         raise ContextError("population has no user whose categories the log knows: the log cannot answer for it")
     kept = {name: column[is_known] for name, column in columns.items()}

@@ -13,6 +13,7 @@ from functools import cache
 
 from headstart.errors import LogError
 from headstart.logs.tables.connection import DatabaseLimits, log_errors
+from headstart.logs.tables.sources.databases import Database, find_database
 from headstart.logs.tables.sources.nested import unnest
 from headstart.logs.tables.sources.opened import Files, Opened, Shape, SourceKind
 from headstart.logs.tables.sources.paths import find_files, is_path
@@ -34,18 +35,24 @@ def all_sources() -> tuple[tuple[SourceKind, ...], tuple[Shape, ...]]:
     return tuple(sorted(sources, key=lambda source: not source.is_special)), tuple(shapes)
 
 
-def open_source(source: object, format: str | None, settings: DatabaseLimits) -> Opened:
-    """The lazy table of whatever the caller has."""
+def open_source(source: object, format: str | None, settings: DatabaseLimits, query: str | None = None) -> Opened:
+    """The lazy table of whatever the caller has; with a `query`, of what a database answers to it."""
     sources, shapes = all_sources()
     known: dict[str, SourceKind | Shape] = {kind.name: kind for kind in sources}
     known |= {kind.name: kind for kind in shapes}
     if format is not None and format not in known:
         raise LogError(f"unknown format {format!r}; known: {', '.join(sorted(known))}")
-    thing = find_files(source, SUFFIXES, format) if is_path(source) else source
-    place = thing.place if isinstance(thing, Files) else type(source).__name__
+    database = find_database(source, query)
+    if database is not None:
+        thing: object = database
+    else:
+        thing = find_files(source, SUFFIXES, format) if is_path(source) else source
+    place = thing.place if isinstance(thing, Files | Database) else type(source).__name__
     chosen = known.get(format or "")
     with log_errors(place):
         if isinstance(chosen, SourceKind):
+            if chosen.takes_files != isinstance(thing, Files) and not chosen.recognises(thing):
+                raise LogError(f"{place} cannot be read in the format {chosen.name!r}")
             opened = chosen.open(thing, settings)
         else:
             opened = _recognise(thing, place, sources).open(thing, settings)
@@ -74,9 +81,9 @@ def _recognise(thing: object, place: str, sources: tuple[SourceKind, ...]) -> So
     if isinstance(thing, Files):
         raise LogError(
             f"{place}: the format is not known by the name ({thing.suffix or 'no suffix'}); "
-            f"give format=, one of {', '.join(sorted(kind.name for kind in sources))}"
+            f"give format=, one of {', '.join(sorted(kind.name for kind in sources if kind.takes_files))}"
         )
     raise LogError(
-        f"a log cannot be read from {place}: give a path, a pandas or polars frame, an Arrow table, a mapping of "
-        "columns, an Ibis table or a Spark frame"
+        f"a log cannot be read from {place}: give a path, a database's address, a pandas or polars frame, an Arrow "
+        "table, a mapping of columns, an Ibis table or a Spark frame"
     )

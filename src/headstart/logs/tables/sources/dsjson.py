@@ -164,4 +164,4 @@ def _is_dsjson(thing: object) -> bool:
     return thing.suffix == ".dsjson" or '"_label_cost"' in read_first_line(thing.paths[0])
 
 
-SOURCES = (SourceKind("dsjson", _is_dsjson, open_dsjson, is_special=True),)
+SOURCES = (SourceKind("dsjson", _is_dsjson, open_dsjson, is_special=True, takes_files=True),)

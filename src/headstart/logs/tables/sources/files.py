@@ -233,8 +233,8 @@ def _has_suffix(*suffixes: str) -> Callable[[object], bool]:
 
 
 SOURCES = (
-    SourceKind("csv", _has_suffix(".csv"), open_csv),
-    SourceKind("tsv", _has_suffix(".tsv"), partial(open_csv, delimiter="\t")),
-    SourceKind("parquet", _has_suffix(".parquet", ".pq"), open_parquet),
-    SourceKind("jsonl", _has_suffix(".jsonl", ".ndjson", ".json"), open_jsonl),
+    SourceKind("csv", _has_suffix(".csv"), open_csv, takes_files=True),
+    SourceKind("tsv", _has_suffix(".tsv"), partial(open_csv, delimiter="\t"), takes_files=True),
+    SourceKind("parquet", _has_suffix(".parquet", ".pq"), open_parquet, takes_files=True),
+    SourceKind("jsonl", _has_suffix(".jsonl", ".ndjson", ".json"), open_jsonl, takes_files=True),
 )

@@ -57,6 +57,7 @@ class SourceKind:
     recognises: Callable[[object], bool]  # is this object, or are these Files, mine?
     open: Callable[[Any, DatabaseLimits], Opened]  # of what it recognises
     is_special: bool = False  # asked before those that would take any file with this suffix
+    takes_files: bool = False  # a file of any name can be read as one
 
 
 @dataclass(frozen=True)

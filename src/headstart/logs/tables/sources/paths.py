@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO, TypeAlias, TypeGuard
 
+from headstart.addresses import mask_secrets
 from headstart.errors import LogError
 from headstart.logs.tables.connection import log_errors
 from headstart.logs.tables.sources.opened import Files
@@ -67,9 +68,10 @@ def read_first_line(path: Path) -> str:
 
 def _expand(written: str, suffixes: Sequence[str]) -> list[Path]:
     if "://" in written:
+        shown = mask_secrets(written)
         raise LogError(
-            f"{written}: headstart reads local files; open others with Ibis and hand over the table, "
-            f"e.g. read_log(ibis.duckdb.connect().read_parquet({written!r}))"
+            f"{shown}: headstart reads local files and postgresql://...::table; open others with Ibis and hand over "
+            f"the table, e.g. read_log(ibis.duckdb.connect().read_parquet({shown!r}))"
         )
     path = Path(written).expanduser()
     if path.is_dir():

@@ -193,8 +193,12 @@ def _fixed(line: int, action: int, cost: float, probability: float | None) -> Fi
     return {"line": line, "action": action, "cost": cost, "reward": 0.0 - cost, "propensity": probability}
 
 
+def _is_vw(thing: object) -> bool:
+    return isinstance(thing, Files) and thing.suffix in (".vw", ".dat")
+
+
 SOURCES = (
-    SourceKind("vw", lambda thing: isinstance(thing, Files) and thing.suffix in (".vw", ".dat"), open_vw),
-    SourceKind("vw-cb", lambda thing: False, open_cb),
-    SourceKind("vw-cb-adf", lambda thing: False, open_cb_adf),
+    SourceKind("vw", _is_vw, open_vw, takes_files=True),
+    SourceKind("vw-cb", lambda thing: False, open_cb, takes_files=True),
+    SourceKind("vw-cb-adf", lambda thing: False, open_cb_adf, takes_files=True),
 )

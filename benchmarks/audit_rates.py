@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from zlib import crc32
@@ -17,7 +17,6 @@ import numpy as np
 
 from benchmarks.clean_logs import CHOOSING, KINDS, REPORTED, Family
 from benchmarks.faulty_logs import FAULTS, Planted
-from benchmarks.timing import print_table
 from headstart.judgement.audit.audit import Audit, audit
 
 SIZES = (1_000, 5_000, 20_000)
@@ -100,6 +99,13 @@ def rate_all(jobs: list[tuple[str, int | None, Family, int, int]], n_jobs: int) 
         yield from pool.map(_rate, jobs)
 
 
+def print_rows(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """A table in Markdown, each row as soon as it is known."""
+    print(f"\n{title}\n\n| " + " | ".join(header) + " |\n|" + "---|" * len(header), flush=True)
+    for row in rows:
+        print("| " + " | ".join(row) + " |", flush=True)
+
+
 def _chosen(wanted: list[str] | None, known: Iterable[str]) -> list[str]:
     return [name for name in known if wanted is None or any(part in name for part in wanted)]
 
@@ -118,18 +124,18 @@ def main() -> None:
     kinds = _chosen(given.kinds, KINDS)
     if kinds:
         found = rate_all([(name, None, family, logs, seed) for name in kinds], given.jobs)
-        rows = [[k, r.share(r.stopped), r.share(r.capped), r.words()] for k, r in zip(kinds, found, strict=True)]
+        rows = ([k, r.share(r.stopped), r.share(r.capped), r.words()] for k, r in zip(kinds, found, strict=True))
         title = f"False alarms: % of {logs} clean logs of each kind, with standard errors ({family.name} family)"
-        print_table(title, ["kind", "do not use it", "with a cap", "rules, logs"], rows)
+        print_rows(title, ["kind", "do not use it", "with a cap", "rules, logs"], rows)
     faults = [(name, n) for name in _chosen(given.faults, FAULTS) for n in given.sizes]
     if faults:
         found = rate_all([(name, n, family, logs, seed) for name, n in faults], given.jobs)
-        rows = [
+        rows = (
             [name, f"{n:,}", *(r.share(count) for count in (r.stopped, r.capped, r.noted, r.right)), r.words()]
             for (name, n), r in zip(faults, found, strict=True)
-        ]
+        )
         title = f"Power: % of {logs} logs with each fault, with standard errors ({family.name} family)"
-        print_table(title, ["fault", "rows", "stopped", "capped", "noted", "best is right", "rules, logs"], rows)
+        print_rows(title, ["fault", "rows", "stopped", "capped", "noted", "best is right", "rules, logs"], rows)
 
 
 if __name__ == "__main__":

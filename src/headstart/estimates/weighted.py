@@ -137,10 +137,15 @@ def root_sum_square(influence: Floats, units: Integers | None = None) -> float:
     Rows of one unit are summed before they are squared, times G / (G - 1) for G units (Liang and Zeger 1986).
     """
     if units is not None:
-        influence = np.bincount(np.unique(units, return_inverse=True)[1], influence)
-        n = influence.size
-        return float(np.sqrt(influence @ influence * (n / (n - 1.0)))) if n > 1 else math.inf
+        added = sum_units(influence, units)
+        return math.sqrt(float(added @ added) * added.size / (added.size - 1.0)) if added.size > 1 else math.inf
     return float(np.sqrt(influence @ influence))
+
+
+def sum_units(values: Floats, units: Integers) -> Floats:
+    """The sum of the values of each unit's rows, in the order of the units' numbers."""
+    sums: Floats = np.bincount(np.unique(units, return_inverse=True)[1], values).astype(np.float64, copy=False)
+    return sums
 
 
 def kish_size(weights: Floats) -> float:

@@ -27,7 +27,7 @@ FAULTS = {
     "next action": (of_wrong_action, "wrong propensities"),
     "always the first": (lambda seed: of_wrong_action(seed, always=0), "wrong propensities"),
     "never shown": (lambda seed: without_overlap(seed, 0.0), "no overlap"),
-    "hardly shown": (lambda seed: without_overlap(seed, 0.001, Making(n=20_000)), "no overlap"),
+    "hardly shown": (lambda seed: without_overlap(seed, 0.0003, Making(n=20_000)), "no overlap"),
     "leaked": (lambda seed: with_leak(seed, 0.1), "leaked outcome"),
 }
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headstart.arrays import Integers
+from headstart.arrays import Floats, Integers
 from headstart.logs.log import Log
 
 MATERIAL = 0.01  # of the rows
@@ -40,8 +40,7 @@ def find_copies(sample: Log, n_rows: int, *, is_timed: bool = True) -> tuple[Cop
     """
     if sample.units is not None or sample.n_features == 0 or len(sample) < 2:
         return NO_COPIES, None
-    columns = [*sample.contexts.T]
-    who, n_who = _number(columns)
+    who, n_who = _number([np.ascontiguousarray(column) for column in sample.contexts.T])
     rest = [sample.actions.astype(np.float64), sample.outcomes]
     rest += [] if sample.propensities is None else [sample.propensities]
     rest += [sample.times] if sample.times is not None and is_timed else []
@@ -52,13 +51,16 @@ def find_copies(sample: Log, n_rows: int, *, is_timed: bool = True) -> tuple[Cop
     return CopiesFinding(n_copies, share, is_material), same if is_material else None
 
 
-def _number(columns: list[np.ndarray]) -> tuple[Integers, int]:
-    """Rows that are equal in all columns have the same number; and how many numbers there are."""
-    order = np.lexsort(columns)
-    is_new = np.zeros(order.size, np.bool_)
-    is_new[0] = True
+def _number(columns: list[Floats]) -> tuple[Integers, int]:
+    """Rows that are equal in all columns have the same number; and how many numbers there are.
+
+    By a hash of 64 bits: of 50,000 rows two different ones share theirs once in ten billion logs.
+    """
+    mixed = np.zeros(columns[0].size, dtype=np.uint64)
     for column in columns:
-        is_new[1:] |= np.diff(column[order]) != 0.0
-    numbers = np.empty(order.size, dtype=np.int64)
-    numbers[order] = np.cumsum(is_new) - 1
-    return numbers, int(is_new.sum())
+        mixed = (mixed ^ (column + 0.0).view(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)  # -0.0 == 0.0
+        mixed ^= mixed >> np.uint64(29)
+        mixed = mixed * np.uint64(0xBF58476D1CE4E5B9)
+        mixed ^= mixed >> np.uint64(32)
+    found, numbers = np.unique(mixed, return_inverse=True)
+    return numbers, found.size

@@ -18,6 +18,7 @@ from headstart.logs.log import Log
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeClassifier
 
+MOST_GROWN = 10_000  # rows that a tree is grown on
 _MOST_LEAVES = 16
 _FEWEST_ROWS = 50  # of the growing half in a leaf
 
@@ -65,14 +66,20 @@ def split_halves(log: Log, seed: int) -> tuple[Log, Log]:
     return (log.take(is_first), log.take(~is_first)) if is_first.any() else (log, log)
 
 
-def grow_groups(grown: Log, looked: Log, action: int | None = None) -> Groups:
-    """The groups in which the chance of the actions differs most; of one action against the rest if it is named."""
+def grow_groups(grown: Log, looked: Log, action: int | None = None, n_most: int = MOST_GROWN) -> Groups:
+    """The groups in which the chance of the actions differs most; of one action against the rest if it is named.
+
+    The tree is grown on `n_most` rows of its half at most, spread over all of it: more make it slow, and no better.
+    """
+    whole = grown
+    if len(grown) > n_most:
+        grown = grown.take(np.linspace(0, len(grown) - 1, n_most).astype(np.int64))
     targets = grown.actions if action is None else (grown.actions == action).astype(np.int64)
     n_targets = grown.n_actions if action is None else 2
     if grown.n_features == 0 or np.unique(targets).size < 2:
         shares = np.bincount(targets, minlength=n_targets) / len(grown)
-        alone = [np.zeros(len(half), np.int64) for half in (looked, grown)]
-        return Groups(looked, alone[0], grown, alone[1], shares[None, :], np.array([len(grown)]), None)
+        alone = [np.zeros(len(half), np.int64) for half in (looked, whole)]
+        return Groups(looked, alone[0], whole, alone[1], shares[None, :], np.array([len(grown)]), None)
     from sklearn.tree import DecisionTreeClassifier
 
     tree = DecisionTreeClassifier(
@@ -87,8 +94,8 @@ def grow_groups(grown: Log, looked: Log, action: int | None = None) -> Groups:
     rates = np.zeros((leaves.size, n_targets))
     rates[:, tree.classes_] = tree.tree_.value[leaves, 0] / tree.tree_.value[leaves, 0].sum(axis=1, keepdims=True)
     rows = tree.tree_.n_node_samples[leaves].astype(np.int64)
-    labels, grown_labels = (place[tree.apply(half.contexts)] for half in (looked, grown))
-    return Groups(looked, labels, grown, grown_labels, rates, rows, tree)
+    labels, grown_labels = (place[tree.apply(half.contexts)] for half in (looked, whole))
+    return Groups(looked, labels, whole, grown_labels, rates, rows, tree)
 
 
 Condition = tuple[int, float, bool]  # column, threshold, is above

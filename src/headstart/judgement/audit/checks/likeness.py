@@ -42,11 +42,11 @@ def _judge_value(sample: Log, inside: Bools, largest: float) -> Floats:
     w, actions, k = 1.0 / sample.propensities[inside], sample.actions[inside], sample.n_actions
     n, most = np.array(float(inside.sum())), np.full(k, largest)
     if sample.units is None:
-        squares = np.bincount(actions, w * (w - 1.0), k)
+        squares = _add(actions, w * (w - 1.0), k)
     else:
         squares, units = cluster_squares(sample.units[inside], actions, w, np.ones(w.size), k)
         most = np.fmax(units, most)
-    return judge_totals(np.bincount(actions, w, k), squares, most, n, n)
+    return judge_totals(_add(actions, w, k), squares, most, n, n)
 
 
 def _judge_number(sample: Log, z: Floats, largest: float) -> Floats:
@@ -59,12 +59,12 @@ def _judge_number(sample: Log, z: Floats, largest: float) -> Floats:
     w, actions, k = 1.0 / sample.propensities, sample.actions, sample.n_actions
     heaviest = np.full(k, largest)
     if sample.units is None:
-        squares, cubes = np.bincount(actions, w * (w - 1.0) * z * z, k), np.bincount(actions, np.abs(w * z) ** 3, k)
+        squares, cubes = _add(actions, w * (w - 1.0) * z * z, k), _add(actions, np.abs(w * z) ** 3, k)
     else:
         squares, steps = cluster_squares(sample.units, actions, w * z, z, k)
         cubes, heaviest = squares * np.nan_to_num(steps), np.fmax(heaviest, steps)
     variances = squares + heaviest**2
-    return judge_sums(np.bincount(actions, w * z, k), variances, (cubes + heaviest**3) / variances)
+    return judge_sums(_add(actions, w * z, k), variances, (cubes + heaviest**3) / variances)
 
 
 class _Vectors:
@@ -80,9 +80,14 @@ class _Vectors:
 
     def judge(self, z: Floats) -> Floats:
         """Chances of sums of w z as far from that of z as these, (K,)."""
-        sums = np.bincount(self._sample.actions, self._taken * z, self._sample.n_actions)
+        sums = _add(self._sample.actions, self._taken * z, self._sample.n_actions)
         squares = z * z
         variances = squares @ self._w - squares @ self._had
         cubes = (squares * np.abs(z)) @ (self._w * self._w)
         steps = np.divide(cubes, variances, out=np.ones(cubes.size), where=variances > 0.0)
         return judge_sums(sums - z @ self._had, variances, steps)
+
+
+def _add(actions: Integers, values: Floats, n_actions: int) -> Floats:
+    """Sums of values per action."""
+    return np.bincount(actions, values, n_actions).astype(np.float64, copy=False)

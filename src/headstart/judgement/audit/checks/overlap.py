@@ -6,19 +6,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headstart.arrays import Floats, Integers
-from headstart.judgement.audit.checks.groups import grow_groups
+from headstart.arrays import Bools, Floats, Integers
+from headstart.judgement.audit.checks.groups import MOST_GROWN, grow_groups
 from headstart.logs.log import Log
 from headstart.logs.sums import ActionSums
 
 # A bin holds its lower edge. Fine where it hurts, and 0.01 and 0.05 are edges.
 EDGES = np.concatenate([[0.0, 0.001, 0.005, 0.01], np.round(np.arange(1, 41) * 0.025, 3)])
 _NEVER = 0.01  # a chance below this, and below a fifth of the action's share, is as good as none
-# The same where chances were logged. A smaller one than any that was logged for the action is none too, wherever it
-# is: the propensities do not speak for users who had it. Small chances that were logged are no fault: they are
-# weighted by.
+# Where chances were logged, small ones are no fault, for rows are weighted by them: only below this are they as good
+# as none. Chances below any that was logged are none wherever they are: the propensities do not speak for such users.
 _NEVER_LOGGED = 0.004
-_SURE_LOGGED = 1e-3  # of a false alarm over all actions, where chances as small as the limit may have been logged
+_SURE_LOGGED = 1e-3  # of a false alarm over all actions where chances as small as the limit may have been logged
 _MOST_TREES = 30
 
 
@@ -64,14 +63,18 @@ def describe_overlap(
 
     A zone is made of the groups of one half of the rows that show the action at a rate below the limit, or at most
     once where five rows were to be expected. It is believed if on the other half the upper limit of its rate (Clopper
-    and Pearson, over all actions together) is below that too. The limit is 0.01 or, for logged propensities, the
-    smallest one in the log (at least 0.004), and no more than a fifth of its share. To be sure of none it takes
-    ln(1 / alpha) / limit users in that half. `matrix`, (rows, K), are the chances of every action, where known.
+    and Pearson, over all actions together) is below that too. The limit is 0.01; for logged propensities 0.004, or
+    the smallest one in the log, of which one must be surer; and no more than a fifth of the action's share. To be
+    sure of none it takes ln(1 / alpha) / limit users in that half. Units count once, by whether they ever saw it. `matrix`,
+    (rows, K), are the chances of every action, where they are known.
     """
     shares = sums.n / sums.n.sum()
     tried = [int(a) for a in np.argsort(-sums.n, kind="stable")[:_MOST_TREES] if sums.n[a] > 0]
-    alpha = (_SURE_LOGGED if is_logged else 1.0 - level) / max(1, len(tried))
-    limit = max(_NEVER_LOGGED, float(np.nanmin(sums.rarest))) if is_logged else _NEVER
+    limits = [(_NEVER, 1.0 - level)]
+    if is_logged:
+        limits = [(_NEVER_LOGGED, 1.0 - level), (float(np.nanmin(sums.rarest)), _SURE_LOGGED)]
+    limits = [(limit, alpha / max(1, len(tried))) for limit, alpha in limits]
+    n_most = max(MOST_GROWN // 3, 3 * MOST_GROWN // max(1, len(tried)))  # for the trees of all actions together
     middles = np.tile((EDGES[:-1] + EDGES[1:]) / 2.0, (len(counts), 1))
     middles[:, 0] = (np.nan_to_num(sums.rarest) + EDGES[1]) / 2.0
     stands_for = counts / middles  # users per bin, to the width of the bins
@@ -83,7 +86,7 @@ def describe_overlap(
         users_1, users_5 = ((matrix < limit).mean(axis=0) for limit in (0.01, 0.05))
     actions = []
     for a, name in enumerate(grown.action_names):
-        zone = _find_zone(grown, looked, a, shares[a], min(limit, shares[a] / 5.0), alpha) if a in tried else _NO_ZONE
+        zone = _find_zone(grown, looked, a, shares[a], limits, n_most) if a in tried else _NO_ZONE
         actions.append(
             ActionOverlap(
                 name,
@@ -103,19 +106,35 @@ Zone = tuple[float, float, float, str]
 _NO_ZONE: Zone = (0.0, float("nan"), float("nan"), "")
 
 
-def _find_zone(grown: Log, looked: Log, action: int, share: float, limit: float, alpha: float) -> Zone:
+def _find_zone(
+    grown: Log, looked: Log, action: int, share: float, limits: list[tuple[float, float]], n_most: int
+) -> Zone:
+    """`limits` are pairs of a rate (cut to a fifth of the share) and the chance of being wrong about it."""
     from scipy.special import betaincinv
 
-    groups = grow_groups(grown, looked, action)
+    limits = [(min(limit, share / 5.0), alpha) for limit, alpha in limits]
+    limit = max(min(_NEVER, share / 5.0), *(limit for limit, _ in limits))
+    if all(limit <= 0.0 or np.log(1.0 / alpha) / limit > len(looked) for limit, alpha in limits):
+        return _NO_ZONE  # too few rows to be sure of anything
+    groups = grow_groups(grown, looked, action, n_most)
     seen_grown = groups.grown_rates[:, 1] * groups.grown_rows
     is_rare = (groups.grown_rates[:, 1] < limit) | (seen_grown < 1.5)
     zone = np.flatnonzero(is_rare & (groups.grown_rows * share >= 5.0))
     inside = np.isin(groups.labels, zone)
-    n = int(inside.sum())
-    if zone.size == 0 or zone.size == groups.n_groups or n == 0:
+    if zone.size == 0 or zone.size == groups.n_groups or not inside.any():
         return _NO_ZONE
-    seen = int((looked.actions[inside] == action).sum())
-    high = float(betaincinv(seen + 1, max(n - seen, 1e-9), 1.0 - alpha))
-    if high >= limit:
-        return _NO_ZONE
-    return n / len(looked), seen / n, high, groups.describe([int(g) for g in zone])
+    n, seen = _count(looked, inside, action)
+    for limit, alpha in limits:
+        high = float(betaincinv(seen + 1, max(n - seen, 1e-9), 1.0 - alpha))
+        if high < limit:
+            return float(inside.mean()), seen / n, high, groups.describe([int(g) for g in zone])
+    return _NO_ZONE
+
+
+def _count(log: Log, inside: Bools, action: int) -> tuple[int, int]:
+    """Rows inside and those of the action; units, and those that have a row of it, where there are units."""
+    seen = log.actions[inside] == action
+    if log.units is None:
+        return seen.size, int(seen.sum())
+    units = log.units[inside]
+    return np.unique(units).size, np.unique(units[seen]).size

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -30,6 +30,9 @@ N_PERIODS = 5
 N_SUSPECTS = 10  # cells of an action and a group that are judged: those that look worst on the other half
 _MANY_STRANGERS = 0.4  # of the rows with propensities like another action's
 _CLEARLY_NEARER = 0.3  # of a correlation with another action's rates above that with its own
+
+
+_Asked: TypeAlias = tuple[Cells, Callable[[Sequence[int]], str]]  # and what its groups are called
 
 
 @dataclass(frozen=True)
@@ -87,11 +90,10 @@ def check_weights(
         for rows, labels in ((groups.log, groups.labels), (groups.grown, groups.grown_labels))
     )
     periods = _periods(sample, largest) if is_logged else None
-    found = [
-        (_judged(each, never, matrix), words) for each, words in ((cells, groups.describe), (periods, _when)) if each
-    ]
-    spread = _spread(found[0][0])
-    found[0] = _choose(*found[0], suspects)
+    judged = _judged(cells, never, matrix)
+    found: list[_Asked] = [(_choose(judged, suspects), groups.describe)]
+    if periods is not None:
+        found.append((_judged(periods, never, matrix), _when))
     worst = _find_worst(found, names)
     nearest = _nearest_actions(groups)
     fault, scale = _find_fault(totals, sums.n, nearest, is_uneven=worst is not None)
@@ -104,7 +106,7 @@ def check_weights(
         degrees=degrees,
         p_value=p_value,
         is_chi_square_of_counts=matrix is not None,
-        group_spread=spread,
+        group_spread=_spread(judged),
         group_p_value=worst_of_many(found[0][0].p_values),
         period_p_value=worst_of_many(found[1][0].p_values) if len(found) > 1 else 1.0,
         worst=worst if is_logged else None,
@@ -193,20 +195,16 @@ def _judged(cells: Cells, never: Floats, matrix: Floats | None) -> Cells:
     return cells
 
 
-def _choose(
-    cells: Cells, words: Callable[[Sequence[int]], str], suspects: Cells
-) -> tuple[Cells, Callable[[Sequence[int]], str]]:
+def _choose(cells: Cells, suspects: Cells) -> Cells:
     """The cells that looked worst on the other half of the rows: who asks fewer questions pays for fewer."""
     doubts = np.where(np.isfinite(cells.p_values), np.nan_to_num(suspects.p_values, nan=1.0), np.inf)
     worst = np.argsort(doubts, axis=None, kind="stable")[:N_SUSPECTS]
     is_chosen = np.zeros(doubts.size, np.bool_)
     is_chosen[worst] = True
-    return replace(cells, p_values=np.where(is_chosen.reshape(doubts.shape), cells.p_values, np.nan)), words
+    return replace(cells, p_values=np.where(is_chosen.reshape(doubts.shape), cells.p_values, np.nan))
 
 
-def _find_worst(
-    found: list[tuple[Cells, Callable[[Sequence[int]], str]]], names: tuple[object, ...]
-) -> tuple[str, object, float] | None:
+def _find_worst(found: list[_Asked], names: tuple[object, ...]) -> tuple[str, object, float] | None:
     """The surest of the cells that are off by 10 %, if it has a chance of 1 in 1,000 over all that are judged."""
     for cells, words in found:
         n_judged = max(1, int(np.isfinite(cells.p_values).sum()))

@@ -14,7 +14,7 @@ import numpy as np
 
 from headstart.arrays import Floats
 from headstart.estimates.ridge import predict_for, standardise
-from headstart.estimates.weighted import root_sum_square
+from headstart.estimates.weighted import root_sum_square, sum_units
 from headstart.judgement.audit.checks.effects import Effect, robust_effect, weighted_effect
 from headstart.logs.log import Log
 
@@ -80,9 +80,7 @@ def _judge(name: str, expects: str, effect: Effect, material: float) -> Refutati
 
 def _worth(effect: Effect) -> float:
     """Units of equal influence that would be as noisy: (sum of squares)^2 / sum of fourth powers."""
-    influence = effect.influence
-    if effect.units is not None:
-        influence = np.bincount(np.unique(effect.units, return_inverse=True)[1], influence)
+    influence = effect.influence if effect.units is None else sum_units(effect.influence, effect.units)
     squares: Floats = np.square(influence / max(root_sum_square(influence), 1e-300))
     fourth = float(squares @ squares)
     return 1.0 / fourth if np.isfinite(fourth) and fourth > 0.0 else 0.0

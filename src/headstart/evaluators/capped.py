@@ -123,9 +123,9 @@ class Capped:
 
     @property
     def summary(self) -> Callable[[], Summary] | None:
-        """summary(): the evaluator's, with errors as wide as a mean of `caps` plays has them."""
+        """summary(): the evaluator's, each mean worth at most its cap; nothing is known where that is 0."""
         told = self._asked.summary
-        return None if told is None else lambda: told().capped(self.caps)
+        return None if told is None else lambda: _cap(told(), self.caps)
 
     def get_state(self) -> Saved:
         """The evaluator's state, and the answers that are left, as arrays."""
@@ -142,6 +142,12 @@ class Capped:
 
     def __repr__(self) -> str:
         return f"Capped({self.evaluator!r}, caps={self.caps.tolist()})"
+
+
+def _cap(summary: Summary, caps: Integers) -> Summary:
+    capped, is_known = summary.capped(caps.astype(np.float64)), caps > 0
+    means, variances = (np.where(is_known, values, np.nan) for values in (capped.means, capped.variances))
+    return Summary(means, capped.standard_errors, variances)
 
 
 def _check_caps(caps: ArrayLike, n_actions: int | None) -> Integers:

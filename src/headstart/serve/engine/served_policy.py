@@ -11,6 +11,7 @@ import numpy as np
 from headstart.arrays import Bools, Floats
 from headstart.logs.encoding import Encoding
 from headstart.parts import Oracle, OracleAbilities, layers
+from headstart.serve.engine.binding import FREE, Binding
 from headstart.serve.engine.bounds import UNBOUNDED, Bounds
 from headstart.warmstart.conflict import Guarded
 from headstart.warmstart.warmstart import WarmStart
@@ -29,12 +30,19 @@ class ServedPolicy:
     What lies outside the bounds is seen and learnt as the nearest value within.
     """
 
-    def __init__(self, policy: Oracle, encoding: Encoding, n_extra: int, bounds: Bounds = UNBOUNDED) -> None:
+    def __init__(
+        self,
+        policy: Oracle,
+        encoding: Encoding,
+        n_extra: int,
+        bounds: Bounds = UNBOUNDED,
+        binding: Binding = FREE,
+    ) -> None:
         self.policy = policy
         self._abilities = OracleAbilities(policy)
         self.has_context = bool(self._abilities.n_features)
         self.outcome_range = self._abilities.outcome_range
-        self._encode, self._n_extra, self._bounds = encoding.encode, n_extra, bounds
+        self._encode, self._n_extra, self._bounds, self._binding = encoding.encode, n_extra, bounds, binding
         unbounded = (-math.inf, math.inf)
         ranges = [
             unbounded if owner in encoding.categories else bounds.columns.get(owner, unbounded)
@@ -83,11 +91,13 @@ class ServedPolicy:
 
     def virtual_plays(self) -> list[int] | None:
         """Virtual plays that still count, per action; None for a policy without a log."""
-        for layer in layers(self.policy):
-            plays = OracleAbilities(layer).virtual_plays
-            if plays is not None:
-                return [int(n) for n in plays]
-        return None
+        plays = next(
+            (told for each in layers(self.policy) if (told := OracleAbilities(each).virtual_plays) is not None), None
+        )
+        if plays is None:
+            return None
+        caps = self._binding.caps
+        return [int(n) for n in (plays if caps is None else np.minimum(plays, caps))]
 
     def readings(self) -> dict[str, list[float]]:
         """Plays, means and the algorithm's own bounds per action, as lists; NaN where the policy does not say."""

@@ -10,6 +10,7 @@ from headstart.serve.engine.bounds import BoundsState
 from headstart.serve.engine.decision import Decider
 from headstart.serve.engine.extremes import Extremes
 from headstart.serve.engine.fold import Fold
+from headstart.serve.engine.starting import StartState, describe_start
 from headstart.serve.engine.tally import EventTally, OnlineMean
 from headstart.serve.store.events import Body
 
@@ -60,7 +61,8 @@ class State(TypedDict):
     version: int
     position: int
     is_frozen: bool
-    log: Body | None  # the warm start in force: hash, rows, counts, means
+    log: Body | None  # the warm start in force: hash, rows, counts, means, how it was read, its audit
+    start: StartState | None  # the same for people, and how far the log is used
     decisions: int
     held_out: int
     outcomes: int
@@ -120,6 +122,7 @@ def describe(fold: Fold, decider: Decider, duplicates: int) -> State:
         "position": fold.position,
         "is_frozen": fold.frozen_at is not None,
         "log": fold.log,
+        "start": describe_start(fold),
         "decisions": tally.decisions,
         "held_out": tally.held_out,
         "outcomes": tally.outcomes,

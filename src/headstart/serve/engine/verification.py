@@ -142,7 +142,7 @@ class _Walk:
         self._is_known = True
         if fold.log is not None:
             try:
-                self._sources.find(fold.config, fold.log["hash"])
+                self._sources.find(fold.config, fold.log)
             except (HeadstartError, OSError):
                 later = [sequence for sequence in self._builds if sequence > event.sequence]
                 fold.quiet_until = later[0] if later else 2**62

@@ -217,7 +217,8 @@ class Fold:
         if row.about in self.reckoning.aside:
             return
         try:
-            policy.learn(row.body["context"], self._indices[row.body["action"]], row.outcome)
+            action, surprises = self._indices[row.body["action"]], row.body.get("surprises", {})
+            policy.learn(row.body["context"], action, row.outcome, surprises)
         except (KeyError, HeadstartError):  # the configuration has changed since; a rejected call changes nothing
             self.not_learnable += 1
 

@@ -13,6 +13,7 @@ from headstart.logs.encoding import Encoding
 from headstart.parts import Oracle, OracleAbilities, layers
 from headstart.serve.engine.binding import FREE, Binding
 from headstart.serve.engine.bounds import UNBOUNDED, Bounds
+from headstart.serve.engine.surprises import NONE, check_expected, encode_surprising, find_middles
 from headstart.warmstart.conflict import Guarded
 from headstart.warmstart.warmstart import WarmStart
 
@@ -42,7 +43,8 @@ class ServedPolicy:
         self._abilities = OracleAbilities(policy)
         self.has_context = bool(self._abilities.n_features)
         self.outcome_range = self._abilities.outcome_range
-        self._encode, self._n_extra, self._bounds, self._binding = encoding.encode, n_extra, bounds, binding
+        self._encoding, self._n_extra, self._bounds, self._binding = encoding, n_extra, bounds, binding
+        self._middles = find_middles(encoding, bounds, binding)
         unbounded = (-math.inf, math.inf)
         ranges = [
             unbounded if owner in encoding.categories else bounds.columns.get(owner, unbounded)
@@ -51,11 +53,15 @@ class ServedPolicy:
         self._lows, self._highs = np.array(ranges, dtype=np.float64).reshape(-1, 2).T
         self._settle()
 
-    def as_vector(self, context: Mapping[str, Any]) -> Floats | None:
+    def as_vector(self, context: Mapping[str, Any], surprises: Mapping[str, str] = NONE) -> Floats | None:
         """What the policy sees of a context; None if it looks at none."""
         if not self.has_context:
             return None
-        vector = self._encode(context)
+        check_expected(self._encoding, context, surprises)
+        if surprises:
+            vector = encode_surprising(self._encoding, context, surprises, self._middles)
+        else:
+            vector = self._encoding.encode(context)
         if self._bounds.columns:
             vector = np.minimum(np.maximum(vector, self._lows), self._highs)
         return np.concatenate([vector, np.zeros(self._n_extra)]) if self._n_extra else vector
@@ -69,9 +75,11 @@ class ServedPolicy:
         low, high = self.outcome_range
         OracleAbilities(oracle).copy().update(seen, 0, min(max(0.0, low), high))
 
-    def learn(self, context: Mapping[str, Any], action: int, outcome: float) -> None:
+    def learn(
+        self, context: Mapping[str, Any], action: int, outcome: float, surprises: Mapping[str, str] = NONE
+    ) -> None:
         """Learn one user's outcome."""
-        self.policy.update(self.as_vector(context), action, self._bounds.clip_outcome(outcome))
+        self.policy.update(self.as_vector(context, surprises), action, self._bounds.clip_outcome(outcome))
         self._settle()
 
     def _settle(self) -> None:
@@ -84,9 +92,11 @@ class ServedPolicy:
         """Perhaps within a guard, which may have begun another."""
         return next((layer for layer in layers(self.policy) if isinstance(layer, WarmStart)), None)
 
-    def probabilities(self, context: Mapping[str, Any], available: Bools | None) -> list[float]:
+    def probabilities(
+        self, context: Mapping[str, Any], available: Bools | None, surprises: Mapping[str, str] = NONE
+    ) -> list[float]:
         """The policy's own chances, (K,)."""
-        chances: list[float] = self.policy.probabilities(self.as_vector(context), available).tolist()
+        chances: list[float] = self.policy.probabilities(self.as_vector(context, surprises), available).tolist()
         return chances
 
     def virtual_plays(self) -> list[int] | None:

@@ -74,6 +74,8 @@ class State(TypedDict):
     conflicting: int
     clipped_contexts: int  # decisions for a context outside the bounds
     clipped_outcomes: int
+    missing: dict[str, int]  # users of whom a column was null, by column
+    unseen: dict[str, int]  # and who had a category that nobody declared
     set_aside: int  # decisions that somebody set aside
     not_learnable: int  # outcomes that the present policy cannot take
     bounds: BoundsState
@@ -134,6 +136,8 @@ def describe(fold: Fold, decider: Decider, duplicates: int) -> State:
         "conflicting": tally.conflicting,
         "clipped_contexts": tally.clipped_contexts,
         "clipped_outcomes": tally.clipped_outcomes,
+        "missing": dict(tally.missing),
+        "unseen": dict(tally.unseen),
         "set_aside": len(fold.reckoning.aside),
         "not_learnable": fold.not_learnable,
         "bounds": fold.reckoning.bounds.as_dict(fold.config),

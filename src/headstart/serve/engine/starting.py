@@ -125,6 +125,12 @@ def tell_start(start: StartState) -> list[str]:
     return [*lines, start["used"]]
 
 
+def headline_of(start: StartState) -> str:
+    """The verdict and how far the log is used, for the top of a page."""
+    said = "" if start["decision"] is None else f" The audit says: {start['decision']}."
+    return f"It started from {start['source']}, {start['kept']:,} rows.{said} {start['used']}"
+
+
 def is_loud(start: StartState) -> bool:
     """Whether somebody must look: the log is not used, or is against the audit, or could not be audited."""
     return start["decision"] in (None, STOP)

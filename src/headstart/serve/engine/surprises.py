@@ -1,8 +1,8 @@
 """Surprises: live users with a column that is null, or has a category that was never declared. They are answered.
 
 The decision's event keeps what came and names these columns, so what a policy makes of a user is a matter of events.
-A number that is missing is seen as the middle of its column (of the log, of its range, or 0), a category that is missing
-or unknown as none of the known ones. A category that was known when it came, and is no longer declared, is no
+A number that is missing is seen as the middle of its column (of the log, of its range, or 0), a category that is
+missing or unknown as none of the known ones. A category that was known when it came, and is no longer declared, is no
 surprise: such an outcome is not learnt by a policy that has no column for it.
 """
 

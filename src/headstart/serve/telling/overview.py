@@ -7,7 +7,7 @@ from typing import TypedDict
 
 from headstart.serve.config import ExperimentConfig, Label
 from headstart.serve.engine.engine import Engine
-from headstart.serve.engine.starting import StartState, tell_start
+from headstart.serve.engine.starting import StartState, headline_of, is_loud, tell_start
 from headstart.serve.engine.state import Sight, State
 from headstart.serve.errors import StillOpening, StoreUnavailable
 from headstart.serve.store import events as kinds
@@ -44,6 +44,8 @@ class LogTold(TypedDict):
     audit: Body | None  # on record: the verdict and the figures of each action, as `headstart audit --json` has them
     start: StartState | None
     lines: list[str]  # how it starts, as the console tells it
+    headline: str  # the verdict and how far the log is used
+    is_loud: bool  # whether somebody must look at it
 
 
 class Overview:
@@ -137,6 +139,8 @@ class Overview:
             "audit": recorded,
             "start": start,
             "lines": [] if start is None else tell_start(start),
+            "headline": "" if start is None else headline_of(start),
+            "is_loud": start is not None and is_loud(start),
         }
         if recorded is not None:
             found = Audited.of(recorded)

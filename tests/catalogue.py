@@ -29,6 +29,7 @@ GIVEN: Mapping[str, Any] = {"n_actions": K, "n_features": D, "log": LOG, "summar
 SETTINGS: Mapping[str, Any] = {"half_life": 10.0, "window": 10}  # of settings that have no default
 
 OTHERS: Mapping[str, Make] = {
+    "Capped": lambda seed: hs.Capped(hs.IPSWeighting(LOG), [2, 0, 40]),
     "LinKnowledgeGradient": lambda seed: hs.LinKnowledgeGradient.from_rows(
         np.column_stack([np.ones(len(LOG)), LOG.contexts[:, 1:]]), LOG.actions, LOG.outcomes, K, rng=seed
     ),
@@ -79,6 +80,9 @@ POLICIES: dict[str, Make] = {
         hs.LinThompson(K, 2, rng=seed), hs.LinearModel(LOG), decide_on=[0, 3], rng=seed
     ),
     "WarmStart of matching": lambda seed: hs.WarmStart(hs.UCB(K), hs.ExactMatching(LOG, rng=seed), rng=seed),
+    "WarmStart under caps": lambda seed: hs.WarmStart(
+        hs.ThompsonNormal(K, rng=seed), hs.Capped(hs.IPSWeighting(LOG), [5, 0, 3]), rng=seed
+    ),
     "OfflineOnly": lambda seed: hs.OfflineOnly(hs.Greedy(K), hs.IPSWeighting(LOG), rng=seed),
     "Guarded": lambda seed: hs.Guarded(
         hs.WarmStart(hs.ThompsonGaussian(K, rng=seed), hs.IPSWeighting(LOG), rng=seed)
@@ -102,6 +106,8 @@ EVALUATORS: dict[str, Make] = {
     "PropensityMatching by function": lambda seed: hs.PropensityMatching(
         LOG, propensity=lambda context: np.full(K, 1 / K), rng=seed
     ),
+    "Capped matching": lambda seed: hs.Capped(hs.ExactMatching(LOG, rng=seed), [3, 1, 9]),
+    "Capped model": lambda seed: hs.Capped(hs.OutcomeModel(LOG, DecisionTreeRegressor(random_state=0)), [5, 5, 0]),
     "OutcomeModel of trees": lambda seed: hs.OutcomeModel(LOG, DecisionTreeRegressor(random_state=0)),
     "OutcomeModel of xgboost": lambda seed: hs.OutcomeModel.boosted(LOG),
 }

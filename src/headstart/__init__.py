@@ -12,6 +12,7 @@ from headstart.estimates.propensity import (
 from headstart.estimates.summary import Summary
 from headstart.evaluators import (
     BalancedWeighting,
+    Capped,
     DoublyRobust,
     ExactMatching,
     ForestMatching,
@@ -73,6 +74,7 @@ __all__ = [
     "ABTest",
     "Audit",
     "BalancedWeighting",
+    "Capped",
     "Comparison",
     "ConflictWatch",
     "Curve",

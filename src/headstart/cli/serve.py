@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 
 from headstart.cli.terminal import app, out
 from headstart.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from headstart.serve.engine.starting import StartState
 
 
 @app.command()
@@ -43,11 +47,25 @@ def serve(
     if port is not None:
         options = replace(options, port=port)
 
-    def tell(listening: int) -> None:
+    def tell(listening: int, starts: Mapping[str, StartState | None]) -> None:
+        for name, start in starts.items():
+            _print_start(name, start)
         names, store = ", ".join(service.experiments), escape(mask_secrets(service.store))
         out.print(f"Deciding for {names} at [bold]http://{options.host}:{listening}[/bold] (store: {store}).")
 
     run_service(service, options, read_config=lambda: load_config(config), log_level=log_level, on_ready=tell)
+
+
+def _print_start(name: str, start: StartState | None) -> None:
+    """What an experiment starts from; what somebody must look at in red."""
+    from headstart.serve.engine.starting import is_loud, tell_start
+
+    lines = ["starts without a log"] if start is None else tell_start(start)
+    told = escape("\n  ".join([f"{name}: {lines[0]}", *lines[1:-1]]))
+    out.print(told, highlight=False, soft_wrap=True)
+    if start is not None:
+        style = "bold red" if is_loud(start) else "bold"
+        out.print(f"  {lines[-1]}", style=style, highlight=False, markup=False, soft_wrap=True)
 
 
 @app.command()

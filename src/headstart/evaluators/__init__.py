@@ -1,6 +1,7 @@
 """Evaluators: they answer "what would have happened?" from the log, or None. One algorithm per file."""
 
 from headstart.evaluators.balanced_weighting import BalancedWeighting
+from headstart.evaluators.capped import Capped
 from headstart.evaluators.doubly_robust import DoublyRobust
 from headstart.evaluators.exact_matching import ExactMatching
 from headstart.evaluators.forest_matching import ForestMatching
@@ -13,6 +14,7 @@ from headstart.evaluators.propensity_matching import PropensityMatching
 
 __all__ = [
     "BalancedWeighting",
+    "Capped",
     "DoublyRobust",
     "ExactMatching",
     "ForestMatching",

@@ -15,13 +15,14 @@ from headstart.estimates.outliers import Range
 from headstart.logs.encoding import Encoding
 from headstart.logs.log import Log
 from headstart.serve.columns import Kind, read_columns, read_range
+from headstart.serve.logged import DeclaredLog, read_declared
 from headstart.serve.tables import Table, check_keys, check_table, check_wholes, is_list
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _TOP = ("store", "anchor", "after_loss", "experiments", "server", "keys")
 _PER_EXPERIMENT = (
     "actions", "contexts", "oracle", "evaluator", "log", "guard", "schedule", "epsilon", "holdout",
-    "outcome_window", "default_outcome", "seed", "revision", "outcome_range", "outside",
+    "outcome_window", "default_outcome", "seed", "revision", "outcome_range", "outside", "trust",
 )  # fmt: skip
 Label: TypeAlias = str | int  # of an action
 
@@ -48,7 +49,8 @@ class ExperimentConfig:
     or the default; without one, outcomes are learnt as they come, and those after the window are not. Without a
     `seed` it gets a random one when it is first recorded, for life. A higher `revision` than the recorded one's makes
     a configuration the newest, whatever was recorded before. What lies outside a declared range is refused, or
-    recorded as it came and learnt as the nearest value inside (`outside`).
+    recorded as it came and learnt as the nearest value inside (`outside`). The log's audit binds, unless the
+    configuration says how far the log is to be believed (`trust`) or that it is used all the same (`despite_audit`).
     """
 
     name: str
@@ -68,6 +70,8 @@ class ExperimentConfig:
     ranges: Mapping[str, Range] = field(default_factory=dict)  # of columns that are numbers
     outcome_range: Range | None = None
     outside: str = "refuse"  # or "clip"
+    trust: float | None = None  # in the log, by hand, for what `start` makes of it; None: the audit's
+    despite_audit: bool = False  # whether the log is used whatever the audit says
 
     @property
     def at(self) -> str:
@@ -92,18 +96,19 @@ class ExperimentConfig:
 
     def as_dict(self) -> dict[str, object]:
         """What a `configuration` event holds: the same text for the same configuration."""
-        source = self.log
-        bounds: dict[str, object] = {}  # absent where nothing is declared: as before there were any
+        later: dict[str, object] = {}  # absent where nothing is declared: as before there were any
         if self.outcome_range is not None:
-            bounds["outcome_range"] = list(self.outcome_range)
+            later["outcome_range"] = list(self.outcome_range)
         if self.outside != "refuse":
-            bounds["outside"] = self.outside
+            later["outside"] = self.outside
+        if self.trust is not None:
+            later["trust"] = self.trust
         return {
             "actions": list(self.actions),
             "contexts": {name: self._kind(name) for name in self.contexts},
             "oracle": self.oracle and self.oracle.as_dict(),
             "evaluator": self.evaluator and self.evaluator.as_dict(),
-            "log": {"rows": "in memory"} if isinstance(source, Log) else source and dict(source),
+            "log": DeclaredLog(self.log, self.despite_audit).as_dict(),
             "guard": self.guard and self.guard.as_dict(),
             "schedule": self.schedule,
             "epsilon": self.epsilon,
@@ -112,7 +117,7 @@ class ExperimentConfig:
             "default_outcome": self.default_outcome,
             "seed": self.seed,
             **({"revision": self.revision} if self.revision else {}),  # absent as before there were any
-            **bounds,
+            **later,
         }
 
     def _kind(self, column: str) -> object:
@@ -168,8 +173,9 @@ def read_experiment(name: str, table: Table, folder: Path = Path()) -> Experimen
     schedule = table.get("schedule")
     if schedule not in (None, "each-round", "batch"):
         raise OptionError(f"{at}.schedule must be 'each-round' or 'batch', got {schedule!r}")
-    evaluator, log = _read_part(f"{at}.evaluator", table.get("evaluator")), table.get("log")
-    if evaluator is not None and log is None and evaluator.name != "NoLog":
+    oracle, evaluator = (_read_part(f"{at}.{part}", table.get(part)) for part in ("oracle", "evaluator"))
+    declared = read_declared(f"{at}.log", table.get("log"), folder)
+    if evaluator is not None and declared.rows is None and evaluator.name != "NoLog":
         raise OptionError(f"{at}.evaluator needs {at}.log: what is it to evaluate?")
     holdout = check_number(f"{at}.holdout", table.get("holdout", 0.0), 0.0, 1.0)
     contexts, ranges = read_columns(f"{at}.contexts", table.get("contexts") or {})
@@ -180,9 +186,9 @@ def read_experiment(name: str, table: Table, folder: Path = Path()) -> Experimen
         name=name,
         actions=_read_actions(f"{at}.actions", table.get("actions")),
         contexts=contexts,
-        oracle=_read_part(f"{at}.oracle", table.get("oracle")),
+        oracle=oracle,
         evaluator=evaluator,
-        log=_read_source(f"{at}.log", log, folder),
+        log=declared.rows,
         guard=_read_part(f"{at}.guard", table.get("guard")),
         schedule=schedule,
         epsilon=check_number(f"{at}.epsilon", table.get("epsilon", 0.05), 0.0, 1.0),
@@ -194,6 +200,8 @@ def read_experiment(name: str, table: Table, folder: Path = Path()) -> Experimen
         ranges=ranges,
         outcome_range=_read_outcome_range(at, table.get("outcome_range"), default),
         outside=outside,
+        trust=_read_trust(at, table, declared),
+        despite_audit=declared.despite_audit,
     )
 
 
@@ -252,6 +260,20 @@ def _read_outcome_range(at: str, value: object, default: object) -> Range | None
     return found
 
 
+def _read_trust(at: str, table: Table, declared: DeclaredLog) -> float | None:
+    trust = table.get("trust")
+    if trust is None:
+        return None
+    if declared.rows is None:
+        raise OptionError(f"{at}.trust needs {at}.log: what is to be trusted?")
+    if table.get("oracle") is not None or table.get("evaluator") is not None:
+        raise OptionError(
+            f"{at}.trust is for what start makes of a log, without {at}.oracle and {at}.evaluator; with them, "
+            f"{at}.log.despite_audit = true uses a log that the audit speaks against"
+        )
+    return check_number(f"{at}.trust", trust, 0.0, 1.0)
+
+
 def _read_whole(at: str, value: object) -> int | None:
     if value is None:
         return None
@@ -268,15 +290,3 @@ def _read_part(at: str, value: object) -> Part | None:
     if isinstance(value, Mapping) and isinstance(value.get("name"), str):
         return Part(value["name"], {key: option for key, option in value.items() if key != "name"})
     raise OptionError(f"{at} must be a name, or a table with a name and its settings, got {value!r}")
-
-
-def _read_source(at: str, value: object, folder: Path) -> Log | Table | None:
-    if value is None or isinstance(value, Log):
-        return value
-    table = dict(check_table(at, value))
-    if table.get("rows") == "in memory":  # from a configuration event: the rows stand elsewhere
-        return table
-    path = table.get("path")
-    if not isinstance(path, str):
-        raise OptionError(f"{at}.path must be the path of a log, got {path!r}")
-    return {**table, "path": path if "://" in path else str(folder / path)}

@@ -216,7 +216,7 @@ def test_bad_requests_are_refused_and_leave_nothing(address):
             ({**USER, "age": True}, "'age' must be a number"),
             ({**USER, "age": float("nan")}, "must be a finite number"),
             ({**USER, "age": 10**400}, "must be a finite number"),
-            ({**USER, "likes": "cats"}, "no category 'cats'"),
+            ({**USER, "likes": 3}, "no category 3"),
             ({**USER, "mood": 1}, "unknown context column 'mood'"),
         ]:
             with pytest.raises(ContextError, match=match):

@@ -233,7 +233,7 @@ def test_a_snapshot_of_another_headstart_is_no_fault_and_a_wrong_one_is(tmp_path
 
 
 def test_what_is_no_snapshot_says_what_is_wrong():
-    with pytest.raises(UnreadableSnapshot, match=r"begins with b'nothing', not with 'headstart-snapshot 3 "):
+    with pytest.raises(UnreadableSnapshot, match=r"begins with b'nothing', not with 'headstart-snapshot 4 "):
         read_snapshot("nothing")
     written = write_snapshot({"x": 1})
     with pytest.raises(UnreadableSnapshot, match="its checksum does not match"):

@@ -46,6 +46,7 @@ def check_state(replica: Replica, model: Model) -> None:
         "late": len(outcomes["late"]),
         "dangling": len(outcomes["dangling"]),
         "conflicting": len(outcomes["conflicting"]),
+        **_count_surprises(model),
     }
     check_equal("the state", {name: state[name] for name in expected}, expected)  # type: ignore[literal-required]
     shown = Counter(str(row.body["action"]) for row in model.decisions.values())
@@ -62,14 +63,24 @@ def check_state(replica: Replica, model: Model) -> None:
                 raise PromiseBroken(f"the mean of {label!r} is {mean}, must be {sum(values) / len(values)}")
 
 
+def _count_surprises(model: Model) -> dict[str, dict[str, int]]:
+    """Nulls and unknown categories by column, as the store has them."""
+    found = [row.body.get("surprises", {}) for row in model.decisions.values()]
+    return {
+        kind: dict(Counter(column for each in found for column, told in each.items() if told == kind))
+        for kind in ("missing", "unseen")
+    }
+
+
 def check_policy(fold: Fold, model: Model, sources: Sources) -> None:
     """The policy is what a twin becomes that is built anew and taught everything that counts, in its order."""
-    log = None if model.log is None else sources.find(model.present, model.log).log
-    twin, not_learnt = build_policy(model.present, log, model.bounds), 0
+    log = None if model.begun is None else sources.find(model.present, model.begun).log
+    twin, not_learnt = build_policy(model.present, log, model.bounds, model.binding), 0
     place = {label: a for a, label in enumerate(model.present.actions)}
     for each in model.released:
         try:
-            twin.learn(each.decision["context"], place[each.decision["action"]], each.outcome)
+            surprises = each.decision.get("surprises", {})
+            twin.learn(each.decision["context"], place[each.decision["action"]], each.outcome, surprises)
         except (KeyError, HeadstartError):  # of an earlier configuration
             not_learnt += 1
     check_equal("outcomes that could not be learnt", fold.not_learnable, not_learnt)

@@ -45,6 +45,7 @@ _SETTINGS: dict[str, tuple[Any, ...]] = {  # of settings that have no default, o
     "beta": (0.0, 0.5, 2.0),
 }
 _FOREST = {"n_trees": 4}
+_OWN = ("as_file", "despite_audit")  # of a table here, not of the service's
 _TRIES = 200
 
 Table = dict[str, Any]
@@ -79,11 +80,15 @@ class Plan:
 
     def _read(self, table: Table) -> ExperimentConfig:
         log, as_file = table["log"], table["as_file"]
-        given = {name: value for name, value in table.items() if name != "as_file" and value is not None}
+        given = {name: value for name, value in table.items() if name not in _OWN and value is not None}
         if log is not None and as_file:
             given["log"] = {**_write_csv(self._folder, log), "action": "the action", "outcome": "y"}
             if log.has_propensities:
                 given["log"]["propensity"] = "p"
+        elif log is not None:
+            given["log"] = {"rows": log}
+        if log is not None and table["despite_audit"]:
+            given["log"]["despite_audit"] = True
         return read_experiment(self.name, given)
 
 
@@ -97,6 +102,7 @@ def _draw_table(rng: random.Random) -> Table:
         "contexts": contexts,
         "log": log,
         "as_file": rng.random() < 0.03,
+        "despite_audit": rng.random() < 0.4,
         "guard": {"name": "Guarded"} if log is not None and rng.random() < 0.2 else None,
         "outcome_window": window,
         "default_outcome": rng.choice([None, 0.0, 0.5]) if window else None,

@@ -70,12 +70,15 @@ class Expectations:
             is_same = is_same and {*map(_tell, again)} == {*map(_tell, known.body.get("available", then))}
             return None, ("decided", ask.event_id) if is_same else "ConflictError"
         try:
-            body: Body = {"context": check_user(model.present, model.bounds, context)}
+            seen = check_user(model.present, model.bounds, context)
+            body: Body = {"context": seen.context}
             offered = None if available is None else check_offered(model.present, available)
         except HeadstartError as error:
             return None, type(error).__name__
         if offered is not None:
             body["available"] = offered
+        if seen.surprises:
+            body["surprises"] = seen.surprises
         return Expected("decision", ask.event_id, None, body), ("decided", ask.event_id)
 
     def _record(self, ask: OutcomeAsk) -> tuple[Expected | None, Any]:
@@ -130,7 +133,7 @@ def expect_declaration(model: Model, config: ExperimentConfig, log: str | None) 
     if config.revision < known[-1].revision:
         return []
     if _is_same(config, known[-1]):
-        return [] if log is None or log in model.begun else ["warm_start"]
+        return [] if log is None or log in model.logs else ["warm_start"]
     return [] if any(_is_same(config, earlier) for earlier in known) else whole
 
 
@@ -150,5 +153,6 @@ def _tell(value: object) -> str:
 def _tell_all(context: Body) -> dict[str, str]:
     """A context's values, numbers as they are recorded."""
     return {
-        name: _tell(value if isinstance(value, bool | str) else float(value) + 0.0) for name, value in context.items()
+        name: _tell(value if value is None or isinstance(value, bool | str) else float(value) + 0.0)
+        for name, value in context.items()
     }

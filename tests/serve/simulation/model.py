@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from headstart.serve.config import ExperimentConfig, Label, read_experiment
+from headstart.serve.engine.binding import Binding
 from headstart.serve.engine.bounds import UNBOUNDED, Bounds
 from headstart.serve.engine.draw import draw_action, draw_by_id
 
@@ -53,8 +54,8 @@ class Model:
     version: int = 0
     config: ExperimentConfig | None = None
     declared: dict[int, ExperimentConfig] = field(default_factory=dict)  # by sequence number
-    log: str | None = None  # the hash of the log in force
-    begun: list[str] = field(default_factory=list)  # those of the present configuration, newest last
+    begun: Body | None = None  # the warm start in force
+    logs: list[str] = field(default_factory=list)  # hashes of those of the present configuration, newest last
     decisions: dict[str, Row] = field(default_factory=dict)
     outcomes: dict[str, dict[str, float]] = field(default_factory=dict)  # by kind, then event id
     learnt: list[Counted] = field(default_factory=list)  # ever
@@ -73,7 +74,7 @@ class Model:
         twin = copy(self)
         twin.declared, twin.decisions = dict(self.declared), dict(self.decisions)
         twin.outcomes = {kind: dict(known) for kind, known in self.outcomes.items()}
-        twin.learnt, twin.counting, twin.begun = list(self.learnt), list(self.counting), list(self.begun)
+        twin.learnt, twin.counting, twin.logs = list(self.learnt), list(self.counting), list(self.logs)
         twin.aside = dict(self.aside)
         return twin
 
@@ -82,6 +83,11 @@ class Model:
         """The configuration in force."""
         assert self.config is not None
         return self.config
+
+    @property
+    def binding(self) -> Binding:
+        """What the warm start in force holds the policy to."""
+        return Binding.in_force(self.present, self.begun)
 
     @property
     def has_default(self) -> bool:
@@ -184,12 +190,12 @@ class Model:
     def _take_steering(self, row: Row) -> None:
         if row.kind == "configuration":
             self.config = self.declared[row.sequence] = read_experiment(self.name, row.body)
-            self.log, self.begun, self.bounds = None, [], Bounds.in_force(self.config, None)
+            self.begun, self.logs, self.bounds = None, [], Bounds.in_force(self.config, None)
         elif row.kind == "warm_start":
-            self.log, self.bounds = row.body["hash"], Bounds.in_force(self.present, row.body)
-            self.begun.append(row.body["hash"])
+            self.begun, self.bounds = row.body, Bounds.in_force(self.present, row.body)
+            self.logs.append(row.body["hash"])
         elif row.kind == "log_withdrawn":
-            self.log, self.bounds = None, Bounds.in_force(self.present, None)
+            self.begun, self.bounds = None, Bounds.in_force(self.present, None)
         elif row.kind == "set_aside":
             self.aside[row.about or 0] = row.sequence
         elif row.kind == "taken_back":

@@ -20,13 +20,22 @@ def draw_user(rng: random.Random, config: ExperimentConfig, *, is_wild: bool = F
     """A context that the experiment takes, with its columns in any order; wild: numbers of any size."""
     user: dict[str, Any] = {}
     for column, kind in config.contexts.items():
-        if kind != "number":
-            user[column] = rng.choice(kind)
+        if rng.random() < 0.03:
+            user[column] = None
+        elif kind != "number":
+            user[column] = rng.choice(kind) if rng.random() < 0.95 else _draw_unseen(rng, kind)
         elif is_wild and rng.random() < 0.5:
             user[column] = rng.choice(_EXTREME)
         else:
             user[column] = rng.choice([rng.gauss(0.0, 1.0), rng.randint(-3, 3), 0])
     return dict(rng.sample(list(user.items()), len(user)))
+
+
+def _draw_unseen(rng: random.Random, kind: Sequence[Any]) -> Any:
+    """A category that nobody declared, of a type that a declared one has."""
+    texts, numbers = ("Atlantis", "", "x=1", "'; --"), (99, -1, 2**62)
+    fitting = texts if any(isinstance(each, str) for each in kind) else numbers
+    return rng.choice(kind) if all(isinstance(each, bool) for each in kind) else rng.choice(fitting)
 
 
 def draw_hostile_user(rng: random.Random, config: ExperimentConfig) -> dict[str, Any]:
@@ -42,8 +51,14 @@ def draw_hostile_user(rng: random.Random, config: ExperimentConfig) -> dict[str,
         kind = config.contexts[column]
         taken = [] if kind == "number" else [*kind]
         values = [value for value in _HOSTILE if not any(value is each or value == each for each in taken)]
-        user[column] = rng.choice(values)
+        user[column] = rng.choice([value for value in values if not _is_surprising(value, taken)])
     return user
+
+
+def _is_surprising(value: Any, kind: Sequence[Any]) -> bool:
+    """Whether a value is taken all the same: null, or a category that nobody declared."""
+    is_text = isinstance(value, str) and value.isprintable()
+    return value is None or (is_text and any(isinstance(each, str) for each in kind))
 
 
 def draw_available(rng: random.Random, actions: Sequence[Any]) -> list[Any] | None:

@@ -59,10 +59,10 @@ class World:
 
     def outcome_range(self, model: Model) -> tuple[float, float]:
         """What the policy can learn, by its configuration and log."""
-        key = model.name, max(model.declared), model.log
+        key = model.name, max(model.declared), None if model.begun is None else model.begun["hash"]
         if key not in self._ranges:
-            log = None if model.log is None else self.sources.find(model.present, model.log).log
-            self._ranges[key] = build_policy(model.present, log, model.bounds).outcome_range
+            log = None if model.begun is None else self.sources.find(model.present, model.begun).log
+            self._ranges[key] = build_policy(model.present, log, model.bounds, model.binding).outcome_range
         return self._ranges[key]
 
     def is_present(self, replica: Replica, name: str) -> bool:

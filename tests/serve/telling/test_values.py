@@ -73,7 +73,7 @@ def test_what_is_outside_a_declared_range_gets_422_and_the_document_says_so(tmp_
         assert report(client, 30, 1e6) == [200, 422]
         path = client.get("/openapi.json").json()["paths"]["/v1/ads/decide"]["post"]
         schema = path["requestBody"]["content"]["application/json"]["schema"]["properties"]["context"]["properties"]
-        assert schema["age"] == {"type": "number", "minimum": 0.0, "maximum": 120.0}
+        assert schema["age"] == {"type": ["number", "null"], "minimum": 0.0, "maximum": 120.0}
 
 
 def test_many_clipped_values_are_an_alarm_on_the_range(tmp_path):

@@ -16,9 +16,11 @@ from headstart.errors import ActionError, ContextError, HeadstartError, OptionEr
 from headstart.serve.config import ExperimentConfig, Label
 from headstart.serve.engine.bounds import Bounds, check_number_within, check_outcome_within
 from headstart.serve.engine.fold import Fold
+from headstart.serve.engine.surprises import Seen, Surprise, check_unseen
 from headstart.serve.store.events import Body, Context
 
 MAX_EVENT_ID = 200
+_NOTHING = Seen({}, {})
 
 
 class DecisionTerms(TypedDict, total=False):
@@ -35,11 +37,11 @@ class User(DecisionTerms, total=False):
 
 
 class Fitted(NamedTuple):
-    """A request as a configuration sees it. The context has every column, in order, numbers as floats."""
+    """A request as a configuration sees it. What is seen has every column, in order, numbers as floats."""
 
     config: ExperimentConfig
     bounds: Bounds
-    context: Context
+    seen: Seen
     available: list[Label] | None  # labels in the experiment's order; None: all
     refusal: HeadstartError | None = None  # why it does not fit
 
@@ -106,7 +108,7 @@ def as_fitted(fold: Fold, user: User) -> Fitted:
         seen = check_user(config, bounds, user.get("context") or {})
         return Fitted(config, bounds, seen, None if available is None else check_offered(config, available))
     except HeadstartError as refusal:
-        return Fitted(config, bounds, {}, None, refusal)
+        return Fitted(config, bounds, _NOTHING, None, refusal)
 
 
 def as_outcome(fold: Fold, event_id: str, outcome: object) -> OutcomeAsk:
@@ -128,28 +130,36 @@ def check_event_id(event_id: object) -> str:
     return event_id
 
 
-def check_user(config: ExperimentConfig, bounds: Bounds, context: Mapping[str, object]) -> Context:
-    """Every column of the experiment, none besides; numbers finite and allowed, categories known."""
+def check_user(config: ExperimentConfig, bounds: Bounds, context: Mapping[str, object]) -> Seen:
+    """Every column of the experiment, none besides; numbers finite and allowed.
+
+    A null, and a category that nobody declared, are taken, and told.
+    """
     seen: Context = {}
+    surprises: dict[str, Surprise] = {}
     for column, kind in config.contexts.items():
         try:
             value = context[column]
         except (KeyError, TypeError):
             raise ContextError(f"context column {column!r} is missing") from None
+        if value is None:
+            seen[column], surprises[column] = None, "missing"
+            continue
         if kind == "number":
             seen[column] = check_number_within(config, bounds, column, _check_number(column, value))
             continue
+        assert not isinstance(kind, str)
         for category in kind:
             if value == category and type(value) is type(category):  # true is not 1
                 seen[column] = category
                 break
         else:
-            raise ContextError(f"context column {column!r} has no category {value!r:.80}; known: {list(kind)}")
+            seen[column], surprises[column] = check_unseen(column, value, kind), "unseen"
     if len(context) != len(seen):
         unknown = next(name for name in context if name not in seen)
         known = ", ".join(config.contexts) or "none"
         raise ContextError(f"unknown context column {unknown!r:.80}; known: {known}")
-    return seen
+    return Seen(seen, surprises)
 
 
 def _check_number(column: str, value: object) -> float:

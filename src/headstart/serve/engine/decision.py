@@ -7,7 +7,8 @@ import numpy as np
 from headstart.serve.config import Label
 from headstart.serve.engine.draw import draw_action, draw_by_id, mix_floor
 from headstart.serve.engine.fold import Fold
-from headstart.serve.store.events import Context, DecisionBody
+from headstart.serve.engine.surprises import Seen
+from headstart.serve.store.events import DecisionBody
 
 MAX_KEPT = 256  # sets of available actions: callers may send any, and a frozen version lasts
 
@@ -24,7 +25,7 @@ class Decider:
         self._version = -1
         self._kept: dict[tuple[Label, ...] | None, list[float]] = {}
 
-    def decide(self, event_id: str, context: Context, available: list[Label] | None) -> DecisionBody:
+    def decide(self, event_id: str, seen: Seen, available: list[Label] | None) -> DecisionBody:
         """The body of a `decision` event: what was known, the chances, and the action drawn from them."""
         fold = self.fold
         config = fold.config
@@ -38,10 +39,10 @@ class Decider:
             for a in offered:
                 probabilities[a] = 1.0 / len(offered)
         else:
-            probabilities = self._probabilities(context, available)
+            probabilities = self._probabilities(seen, available)
         action = draw_action(probabilities, draw_by_id("action", config.seed_in_force, config.name, event_id))
         body: DecisionBody = {
-            "context": context,
+            "context": seen.context,
             "action": config.actions[action],
             "propensity": probabilities[action],
             "probabilities": probabilities,
@@ -51,11 +52,13 @@ class Decider:
             body["available"] = available
         if is_holdout:
             body["is_holdout"] = True
+        if seen.surprises:
+            body["surprises"] = dict(seen.surprises)
         return body
 
     def chances(self) -> list[float]:
         """The vector that the next user would be drawn with, of a policy that looks at no context."""
-        return self._probabilities({}, None)
+        return self._probabilities(Seen({}, {}), None)
 
     def _offered(self, available: list[Label] | None) -> list[int]:
         config = self.fold.config
@@ -63,11 +66,11 @@ class Decider:
             return list(range(len(config.actions)))
         return [config.actions.index(label) for label in available]
 
-    def _probabilities(self, context: Context, available: list[Label] | None) -> list[float]:
+    def _probabilities(self, seen: Seen, available: list[Label] | None) -> list[float]:
         fold = self.fold
         policy = fold.policy
         if policy.has_context:
-            return self._ask(context, available)
+            return self._ask(seen, available)
         if self._version != fold.version:
             self._version = fold.version
             self._kept.clear()
@@ -76,14 +79,14 @@ class Decider:
         if kept is None:
             if len(self._kept) >= MAX_KEPT:
                 del self._kept[next(iter(self._kept))]  # the oldest
-            kept = self._kept[key] = self._ask(context, available)
+            kept = self._kept[key] = self._ask(seen, available)
         return kept
 
-    def _ask(self, context: Context, available: list[Label] | None) -> list[float]:
+    def _ask(self, seen: Seen, available: list[Label] | None) -> list[float]:
         config = self.fold.config
         offered = self._offered(available)
         mask = None
         if available is not None:
             mask = np.zeros(len(config.actions), dtype=np.bool_)
             mask[offered] = True
-        return mix_floor(self.fold.policy.probabilities(context, mask), offered, config.epsilon)
+        return mix_floor(self.fold.policy.probabilities(seen.context, mask, seen.surprises), offered, config.epsilon)

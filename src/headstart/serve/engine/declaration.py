@@ -18,8 +18,10 @@ import orjson
 from headstart.errors import OptionError
 from headstart.logs.log import Log
 from headstart.serve.config import ExperimentConfig
+from headstart.serve.engine.binding import Binding
 from headstart.serve.engine.bounds import Bounds
 from headstart.serve.engine.fits import Fit, record_fit
+from headstart.serve.engine.judging import begin_with
 from headstart.serve.engine.policies import build_policy
 from headstart.serve.engine.served_policy import ServedPolicy
 from headstart.serve.engine.sources import Source, Sources
@@ -84,42 +86,50 @@ def plan_declaration(reader: Reader, config: ExperimentConfig, sources: Sources)
         # The log that the newest one needs may be the same: in memory it is only here.
         source = sources.read(config) if isinstance(config.log, Log) else None
         return Plan(config, source, basis, [], old)
-    source = sources.read(config)
     if not known or not _is_same(config, known[-1].body):
+        source = sources.read(config)
         _check_fixed(config, known)
         settled = replace(config, seed=_settle_seed(config, known))
-        policy = _check_buildable(settled, source)
+        begun, fit = _begin(settled, source)
         changes = [(kinds.CONFIGURATION, _as_json(settled.as_dict()))]
-        fit = None
-        if source is not None:
-            fit = record_fit(policy)
-            changes.append((kinds.WARM_START, _begin(source, fit)))
+        if begun is not None:
+            changes.append((kinds.WARM_START, begun))
         number = f", revision {config.revision}" if config.revision else ""
         return Plan(settled, source, basis, changes, f"its configuration is new and recorded{number}", fit)
     settled = replace(config, seed=known[-1].body["seed"])
-    return _plan_log(Plan(settled, source, basis, [], None), reader, known[-1].sequence)
+    return _plan_log(Plan(settled, None, basis, [], None), reader, known[-1].sequence, sources)
 
 
-def _plan_log(plan: Plan, reader: Reader, declared: int) -> Plan:
-    """The configuration is the newest: are its log's rows?"""
-    if plan.source is None:
-        return plan
-    begun = [e.body["hash"] for e in reader.all_of(plan.config.name, kinds.WARM_START) if e.sequence > declared]
-    if begun and begun[-1] == plan.source.hash:
-        return plan
-    if plan.source.hash in begun:
+def _plan_log(plan: Plan, reader: Reader, declared: int, sources: Sources) -> Plan:
+    """The configuration is the newest: are its log's rows? It is read as it was, whatever would be read today."""
+    begun = [e.body for e in reader.all_of(plan.config.name, kinds.WARM_START) if e.sequence > declared]
+    source = sources.read(plan.config, begun[-1] if begun else None)
+    if source is None or (begun and begun[-1]["hash"] == source.hash):
+        return plan._replace(source=source)
+    if source.hash in [body["hash"] for body in begun]:
         return plan._replace(
-            said=f"the log here (hash {plan.source.hash}) is an old one, the store's newest (hash {begun[-1]}) is "
-            f"followed: bring that file here, or raise {plan.config.at}.revision to go back to this one"
+            source=source,
+            said=f"the log here (hash {source.hash}) is an old one, the store's newest (hash {begun[-1]['hash']}) is "
+            f"followed: bring that file here, or raise {plan.config.at}.revision to go back to this one",
         )
-    fit = record_fit(_check_buildable(plan.config, plan.source))
-    change = kinds.WARM_START, _begin(plan.source, fit)
-    return plan._replace(changes=[change], said="its log has changed and is recorded", fit=fit)
+    source = sources.read(plan.config)  # other rows are a new beginning
+    body, fit = _begin(plan.config, source)
+    assert body is not None
+    said = "its log has changed and is recorded"
+    return plan._replace(source=source, changes=[(kinds.WARM_START, body)], said=said, fit=fit)
 
 
-def _begin(source: Source, fit: Fit | None) -> dict[str, Any]:
-    """The body of a warm start."""
-    return _as_json(source.summary() if fit is None else {**source.summary(), "fit": fit.hash})
+def _begin(config: ExperimentConfig, source: Source | None) -> tuple[dict[str, Any] | None, Fit | None]:
+    """The body of a warm start, its audit included, and what the policy is made of the log.
+
+    What cannot be built must not be recorded: every replica would fail on it.
+    """
+    if source is None:
+        _check_buildable(config, None, None)
+        return None, None
+    body = _as_json(begin_with(config, source))
+    fit = record_fit(_check_buildable(config, source, body))
+    return (body if fit is None else {**body, "fit": fit.hash}), fit
 
 
 def _find_basis(reader: Reader, name: str) -> tuple[int, int]:
@@ -173,9 +183,9 @@ def _check_fixed(config: ExperimentConfig, known: Sequence[Event]) -> None:
             )
 
 
-def _check_buildable(config: ExperimentConfig, source: Source | None) -> ServedPolicy:
-    """The policy; what cannot be built must not be recorded: every replica would fail on it."""
-    policy = build_policy(config, source and source.log, Bounds.in_force(config, source and source.summary()))
+def _check_buildable(config: ExperimentConfig, source: Source | None, begun: Body | None) -> ServedPolicy:
+    bounds, binding = Bounds.in_force(config, begun), Binding.in_force(config, begun)
+    policy = build_policy(config, source and source.log, bounds, binding)
     low, high = policy.outcome_range
     if config.default_outcome is not None and not low <= config.default_outcome <= high:
         raise OptionError(

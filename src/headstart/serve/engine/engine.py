@@ -36,6 +36,7 @@ from headstart.serve.engine.history import Past
 from headstart.serve.engine.ledger import Ledger
 from headstart.serve.engine.opening import open_store
 from headstart.serve.engine.roster import Roster
+from headstart.serve.engine.starting import StartState
 from headstart.serve.engine.state import Sight, State
 from headstart.serve.engine.tickets import Ticket
 from headstart.serve.engine.watch import look_at
@@ -256,6 +257,11 @@ class Engine:
     def last_event(self, experiment: str, kind: str) -> Event | None:
         """The newest event of a kind that has no event id (configuration, warm_start, frozen, log_withdrawn ...)."""
         return self._ledger(experiment).reader.last(experiment, kind)
+
+    def starts(self) -> dict[str, StartState | None]:
+        """How each experiment that is open started: None without a log."""
+        seen = {name: ledger.seen for name, ledger in self._ledgers.items()}
+        return {name: sight.state["start"] for name, sight in seen.items() if sight is not None}
 
     def past(self, experiment: str) -> Past:
         """Decisions and outcomes as they came to count: for reports, which sum them."""

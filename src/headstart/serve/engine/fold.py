@@ -23,6 +23,7 @@ from typing import Any, Protocol
 from headstart.errors import HeadstartError
 from headstart.parts import OracleAbilities, Saved
 from headstart.serve.config import ExperimentConfig, read_experiment
+from headstart.serve.engine.binding import Binding
 from headstart.serve.engine.bounds import Bounds
 from headstart.serve.engine.fits import take_up_fit
 from headstart.serve.engine.policies import build_policy
@@ -60,7 +61,7 @@ class Fold:
         self,
         name: str,
         reader: LearntReader,
-        find_source: Callable[[ExperimentConfig, str], Source],
+        find_source: Callable[[ExperimentConfig, Body], Source],
         on_lost_fit: Callable[[str], None] = _log_lost_fit,
     ) -> None:
         self.name = name
@@ -69,7 +70,7 @@ class Fold:
         self.hash = GENESIS  # of it and all before it
         self.version = 0  # the last event that changed what the policy would do
         self.frozen_at: int | None = None
-        self.log: Body | None = None  # the warm start in force: hash, rows, counts, means
+        self.log: Body | None = None  # the warm start in force: hash, rows, counts, means, how it was read, its audit
         self.closed_through = 0  # decisions up to here have been learnt (with a default outcome)
         self.counts_after: list[list[int]] = []  # stretches (after, through] of earlier events that still count
         self.began = 0  # and everything after this one
@@ -88,6 +89,11 @@ class Fold:
         if self._config is None:
             raise StoreCorrupt(f"experiment {self.name!r} has no configuration before event {self.position}")
         return self._config
+
+    @property
+    def binding(self) -> Binding:
+        """What the warm start in force holds the policy to."""
+        return Binding.in_force(self.config, self.log)
 
     def _configure(self, config: ExperimentConfig) -> None:
         self._config = config
@@ -211,7 +217,8 @@ class Fold:
         if row.about in self.reckoning.aside:
             return
         try:
-            policy.learn(row.body["context"], self._indices[row.body["action"]], row.outcome)
+            action, surprises = self._indices[row.body["action"]], row.body.get("surprises", {})
+            policy.learn(row.body["context"], action, row.outcome, surprises)
         except (KeyError, HeadstartError):  # the configuration has changed since; a rejected call changes nothing
             self.not_learnable += 1
 
@@ -220,8 +227,9 @@ class Fold:
 
         It is the fold's when it has learnt all of it: a read may fail half-way.
         """
-        source = None if self.log is None else self._find_source(self.config, self.log["hash"])
-        policy, self.not_learnable = build_policy(self.config, source and source.log, self.reckoning.bounds), 0
+        source = None if self.log is None else self._find_source(self.config, self.log)
+        policy = build_policy(self.config, source and source.log, self.reckoning.bounds, self.binding)
+        self.not_learnable = 0
         if self.log is not None and "fit" in self.log:
             self._take_up(policy, self.log["fit"])
         end = through if self.frozen_at is None else min(through, self.frozen_at)
@@ -252,9 +260,9 @@ class Fold:
         try:
             saved = read_snapshot(snapshot)
             config = read_experiment(self.name, saved["config"])
-            source = None if saved["log"] is None else self._find_source(config, saved["log"]["hash"])
+            source = None if saved["log"] is None else self._find_source(config, saved["log"])
             bounds = Bounds.in_force(config, saved["log"])
-            policy = build_policy(config, source and source.log, bounds)
+            policy = build_policy(config, source and source.log, bounds, Binding.in_force(config, saved["log"]))
             OracleAbilities(policy.policy).set_state(saved["policy"])
             reckoning = Reckoning.from_dict(saved["reckoning"], bounds)
             plain = {name: saved[name] for name in _PLAIN}

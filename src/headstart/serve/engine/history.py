@@ -10,6 +10,7 @@ from headstart.logs.log import Log
 from headstart.serve.config import Label
 from headstart.serve.engine.bounds import Bounds
 from headstart.serve.engine.ledger import Ledger
+from headstart.serve.engine.sources import read_source
 from headstart.serve.errors import StoreCorrupt
 from headstart.serve.store import events as kinds
 from headstart.serve.store.events import DecisionBody, Event
@@ -138,12 +139,13 @@ class Past:
             if row.about not in terms.aside:
                 heard.add(row.decided, row.body, terms.bounds.clip_outcome(row.outcome))
 
-    def find_log(self) -> Log:
-        """The log that the experiment began with, as it takes it up."""
+    def read_log(self) -> Log:
+        """The log that the experiment began with, as it was read: read again."""
         fold = self._ledger.fold
-        if fold.log is None:
+        source = None if fold.log is None else read_source(fold.config, fold.log)
+        if source is None or source.raw is None:
             raise LogError(f"experiment {self._name!r} has no log at present")
-        return self._ledger.sources.find(fold.config, fold.log["hash"]).log
+        return source.raw
 
     def snapshot(self) -> str | None:
         """The newest snapshot of a report."""

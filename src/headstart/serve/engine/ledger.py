@@ -30,12 +30,13 @@ from headstart.serve.engine.fold import Fold
 from headstart.serve.engine.lineage import as_swapped, is_same_epoch
 from headstart.serve.engine.opening import load_fold
 from headstart.serve.engine.sources import Sources
+from headstart.serve.engine.starting import describe_start, is_loud, tell_start
 from headstart.serve.engine.state import Sight, describe
 from headstart.serve.engine.store_status import StoreStatus
 from headstart.serve.engine.turns import Turn, list_ids
 from headstart.serve.errors import HistoryLost, StillOpening, StoreCorrupt, StoreUnavailable, TooSlow
 from headstart.serve.store import events as kinds
-from headstart.serve.store.events import Event, Receipt
+from headstart.serve.store.events import Body, Event, Receipt
 from headstart.serve.store.questions import CLEAR_PROBE, DROP_SNAPSHOTS, FILL_PROBE, READ_DUE, SAVE_SNAPSHOT
 from headstart.serve.store.reader import FOLD, REPORT, Reader, page_after
 from headstart.serve.store.store import Head, Store, Transaction
@@ -89,6 +90,7 @@ class Ledger:
         self.is_old = False  # whether what was declared is, so that the store's is followed
         self._plan: Plan | None = None  # of what was handed over since
         self._has_company = False  # whether another process had written before the last turn
+        self._told: Body | None = None  # the warm start that the log has heard of
         self._saved = 0  # the sequence number of the last snapshot
         self._looked = self._mended = -1e9
 
@@ -105,6 +107,18 @@ class Ledger:
         seconds = self.ticks() - started
         logger.info("experiment %r is open: %d events in %.1f s, %s", self.name, self.newest, seconds, begun)
         logger.info("experiment %r: %s", self.name, describe_bounds(self.fold.config, self.fold.reckoning.bounds))
+        self._tell_start()
+
+    def _tell_start(self) -> None:
+        """Say once what is read of a log, what the audit found and how far the log is used."""
+        if self.fold.log is self._told or self.fold.log == self._told:
+            return
+        self._told, start = self.fold.log, describe_start(self.fold)
+        if start is not None:
+            *lines, used = tell_start(start)
+            for line in lines:
+                logger.info("experiment %r: %s", self.name, line)
+            logger.log(logging.WARNING if is_loud(start) else logging.INFO, "experiment %r: %s", self.name, used)
 
     def redeclare(self, config: ExperimentConfig, plan: Plan | None) -> None:
         """Have another configuration declared, by the thread that writes; `tried` says when."""
@@ -302,6 +316,8 @@ class Ledger:
                 self.status.fail(error)
             except Exception as error:
                 self.stay_broken(f"its policy: {error}")
+            else:
+                self._tell_start()
 
     def _follow(self) -> None:
         self._meet(self.reader.head(self.name))

@@ -11,12 +11,16 @@ import numpy as np
 from headstart import evaluators, oracles
 from headstart.errors import OptionError
 from headstart.estimates.summary import Summary
+from headstart.evaluators.capped import Capped
 from headstart.forest import ForestOptions
+from headstart.judgement.audit.trust import Trust
 from headstart.judgement.start.start import start
+from headstart.judgement.start.started import Started
 from headstart.logs.log import Log
 from headstart.parts import Evaluator, EvaluatorAbilities, Oracle, OracleAbilities
 from headstart.parts.catalogue import BuiltIn, find_parts
 from headstart.serve.config import ExperimentConfig, Part
+from headstart.serve.engine.binding import FREE, Binding
 from headstart.serve.engine.blas import one_blas_thread
 from headstart.serve.engine.bounds import UNBOUNDED, Bounds
 from headstart.serve.engine.served_policy import ServedPolicy
@@ -29,8 +33,11 @@ _GUARDS = {Guarded.__name__: BuiltIn.of(Guarded)}
 _DEFAULT_ORACLE, _DEFAULT_EVALUATOR = Part("ThompsonNormal"), Part("IPSWeighting")
 
 
-def build_policy(config: ExperimentConfig, source: Log | None, bounds: Bounds = UNBOUNDED) -> ServedPolicy:
-    """The policy before its first user. The same configuration, log and bounds give the same bits on one processor.
+def build_policy(
+    config: ExperimentConfig, source: Log | None, bounds: Bounds = UNBOUNDED, binding: Binding = FREE
+) -> ServedPolicy:
+    """The policy before its first user. The same configuration, log, bounds and binding give the same bits on one
+    processor.
 
     An experiment that declares a log may have to go on without it, when it was withdrawn: there is nothing to guard
     against then, and an oracle that starts from a summary gets one that knows nothing.
@@ -46,10 +53,10 @@ def build_policy(config: ExperimentConfig, source: Log | None, bounds: Bounds = 
     if config.oracle is not None and "n_features" in _needs(config.oracle):
         _check_has_columns(config, log)  # before an oracle of no columns is asked for
     with one_blas_thread():
-        policy = _build_from(config, log, n_shared)
+        policy = _build_from(config, log, n_shared, binding)
     if OracleAbilities(policy).n_features:
         _check_has_columns(config, log)
-    return ServedPolicy(policy, config.encoding, log.n_features - n_shared, bounds)
+    return ServedPolicy(policy, config.encoding, log.n_features - n_shared, bounds, binding)
 
 
 def _know_nothing(n_actions: int) -> Summary:
@@ -69,12 +76,14 @@ def _check_has_columns(config: ExperimentConfig, log: Log) -> None:
             )
 
 
-def _build_from(config: ExperimentConfig, log: Log, n_shared: int) -> Oracle:
+def _build_from(config: ExperimentConfig, log: Log, n_shared: int, binding: Binding) -> Oracle:
     """A policy that starts from the log: by `start`, by an oracle that takes a summary of it, or by virtual plays."""
     if config.oracle is None and config.evaluator is None:
-        started = start(log, decide_on=list(range(n_shared)) or None, rng=_stream(config, "start"))
+        started = _start(config, log, n_shared, binding)
         return _guard(config, started, started.summary)
     evaluator = _build_evaluator(config, log)
+    if binding.is_capped and binding.caps is not None:
+        evaluator = Capped(evaluator, binding.caps)
     wanted = config.oracle or _DEFAULT_ORACLE
     if "summary" in _needs(wanted):
         return _build_from_summary(config, evaluator, wanted, n_shared)
@@ -88,6 +97,20 @@ def _build_from(config: ExperimentConfig, log: Log, n_shared: int) -> Oracle:
         rng=_stream(config, "contexts"),
     )
     return _guard(config, warm_start, None)
+
+
+def _start(config: ExperimentConfig, log: Log, n_shared: int, binding: Binding) -> Started:
+    """What `start` makes of the log, believed as far as the binding says.
+
+    Until `start` takes caps itself, an action is believed by that share of its trust that the cap is of its plays.
+    """
+    decide_on = list(range(n_shared)) or None
+    started = start(log, decide_on=decide_on, trust=binding.trust, rng=_stream(config, "start"))
+    if not binding.is_capped:
+        return started
+    shares = np.minimum(1.0, np.array(binding.caps) / np.maximum(started.effective_sizes, 1.0))
+    believed = Trust(started.trust.weights * shares, started.trust.reasons)
+    return start(log, decide_on=decide_on, trust=believed, rng=_stream(config, "start"))
 
 
 def _build_from_summary(config: ExperimentConfig, evaluator: Evaluator, wanted: Part, n_shared: int) -> Oracle:

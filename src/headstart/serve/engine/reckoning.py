@@ -29,6 +29,8 @@ class Reckoning:
         """One more decision."""
         self.tally.add_decision(str(event.body["action"]), is_holdout="is_holdout" in event.body)
         self.tally.watch(event.body["context"], config, self.bounds, event.event_id or "")
+        if "surprises" in event.body:
+            self.tally.add_surprises(event.body["surprises"])
 
     def add_outcome(self, event: Event) -> None:
         """One more outcome that came, whether or not it counts yet."""

@@ -11,7 +11,9 @@ import numpy as np
 from headstart.arrays import Bools, Floats
 from headstart.logs.encoding import Encoding
 from headstart.parts import Oracle, OracleAbilities, layers
+from headstart.serve.engine.binding import FREE, Binding
 from headstart.serve.engine.bounds import UNBOUNDED, Bounds
+from headstart.serve.engine.surprises import NONE, check_expected, encode_surprising, find_middles
 from headstart.warmstart.conflict import Guarded
 from headstart.warmstart.warmstart import WarmStart
 
@@ -29,12 +31,20 @@ class ServedPolicy:
     What lies outside the bounds is seen and learnt as the nearest value within.
     """
 
-    def __init__(self, policy: Oracle, encoding: Encoding, n_extra: int, bounds: Bounds = UNBOUNDED) -> None:
+    def __init__(
+        self,
+        policy: Oracle,
+        encoding: Encoding,
+        n_extra: int,
+        bounds: Bounds = UNBOUNDED,
+        binding: Binding = FREE,
+    ) -> None:
         self.policy = policy
         self._abilities = OracleAbilities(policy)
         self.has_context = bool(self._abilities.n_features)
         self.outcome_range = self._abilities.outcome_range
-        self._encode, self._n_extra, self._bounds = encoding.encode, n_extra, bounds
+        self._encoding, self._n_extra, self._bounds, self._binding = encoding, n_extra, bounds, binding
+        self._middles = find_middles(encoding, bounds, binding)
         unbounded = (-math.inf, math.inf)
         ranges = [
             unbounded if owner in encoding.categories else bounds.columns.get(owner, unbounded)
@@ -43,11 +53,15 @@ class ServedPolicy:
         self._lows, self._highs = np.array(ranges, dtype=np.float64).reshape(-1, 2).T
         self._settle()
 
-    def as_vector(self, context: Mapping[str, Any]) -> Floats | None:
+    def as_vector(self, context: Mapping[str, Any], surprises: Mapping[str, str] = NONE) -> Floats | None:
         """What the policy sees of a context; None if it looks at none."""
         if not self.has_context:
             return None
-        vector = self._encode(context)
+        check_expected(self._encoding, context, surprises)
+        if surprises:
+            vector = encode_surprising(self._encoding, context, surprises, self._middles)
+        else:
+            vector = self._encoding.encode(context)
         if self._bounds.columns:
             vector = np.minimum(np.maximum(vector, self._lows), self._highs)
         return np.concatenate([vector, np.zeros(self._n_extra)]) if self._n_extra else vector
@@ -61,9 +75,11 @@ class ServedPolicy:
         low, high = self.outcome_range
         OracleAbilities(oracle).copy().update(seen, 0, min(max(0.0, low), high))
 
-    def learn(self, context: Mapping[str, Any], action: int, outcome: float) -> None:
+    def learn(
+        self, context: Mapping[str, Any], action: int, outcome: float, surprises: Mapping[str, str] = NONE
+    ) -> None:
         """Learn one user's outcome."""
-        self.policy.update(self.as_vector(context), action, self._bounds.clip_outcome(outcome))
+        self.policy.update(self.as_vector(context, surprises), action, self._bounds.clip_outcome(outcome))
         self._settle()
 
     def _settle(self) -> None:
@@ -76,18 +92,22 @@ class ServedPolicy:
         """Perhaps within a guard, which may have begun another."""
         return next((layer for layer in layers(self.policy) if isinstance(layer, WarmStart)), None)
 
-    def probabilities(self, context: Mapping[str, Any], available: Bools | None) -> list[float]:
+    def probabilities(
+        self, context: Mapping[str, Any], available: Bools | None, surprises: Mapping[str, str] = NONE
+    ) -> list[float]:
         """The policy's own chances, (K,)."""
-        chances: list[float] = self.policy.probabilities(self.as_vector(context), available).tolist()
+        chances: list[float] = self.policy.probabilities(self.as_vector(context, surprises), available).tolist()
         return chances
 
     def virtual_plays(self) -> list[int] | None:
         """Virtual plays that still count, per action; None for a policy without a log."""
-        for layer in layers(self.policy):
-            plays = OracleAbilities(layer).virtual_plays
-            if plays is not None:
-                return [int(n) for n in plays]
-        return None
+        plays = next(
+            (told for each in layers(self.policy) if (told := OracleAbilities(each).virtual_plays) is not None), None
+        )
+        if plays is None:
+            return None
+        caps = self._binding.caps
+        return [int(n) for n in (plays if caps is None else np.minimum(plays, caps))]
 
     def readings(self) -> dict[str, list[float]]:
         """Plays, means and the algorithm's own bounds per action, as lists; NaN where the policy does not say."""

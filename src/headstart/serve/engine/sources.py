@@ -1,25 +1,35 @@
-"""Where an experiment's log comes from: reading it, its hash, and its columns in the experiment's order."""
+"""Where an experiment's log comes from: reading it as `headstart audit` does, its hash, and how it was read.
+
+A log is read with every column that the audit would take: what is among the experiment's contexts may be decided on,
+everything else is adjusted for. How it was read (which columns, in which order, as what) stands in the `warm_start`
+event, and whoever reads the log again reads it so: another version may recognise other columns. A warm start that
+does not say it is an earlier headstart's, which read the experiment's contexts alone.
+"""
 
 from __future__ import annotations
 
 import glob
+import inspect
+from collections.abc import Mapping
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from headstart.arrays import Integers
 from headstart.errors import LogError
-from headstart.logs.encoding import Encoding
 from headstart.logs.log import Log
 from headstart.logs.tables import read_log
 from headstart.serve.config import ExperimentConfig, Label
+from headstart.serve.engine.alignment import align
 from headstart.serve.engine.blas import one_blas_thread
 from headstart.serve.engine.bounds import suggest_ranges
 from headstart.serve.store.events import Body
 
 _CHUNK = 1 << 20
+_CHOSEN = ("contexts", "confounders")
+_OPTIONS = {name: each.default for name, each in inspect.signature(read_log).parameters.items()}
+_OPTIONAL_ROLES: list[str] = [role for role in ("propensity", "timestamp", "id", "unit") if role in _OPTIONS]
 
 
 class Source(NamedTuple):
@@ -27,23 +37,32 @@ class Source(NamedTuple):
 
     log: Log  # actions in the experiment's order; its context columns first, then what one only adjusts for
     hash: str
+    read: Body  # the options that read it so, whatever is recognised by then
+    raw: Log | None = None  # as it was read, for an audit: not kept
 
     def summary(self) -> Body:
         """What the `warm_start` event says of it."""
-        counts = np.bincount(self.log.actions, minlength=self.log.n_actions)
-        sums = np.bincount(self.log.actions, self.log.outcomes, self.log.n_actions)
+        log = self.log
+        counts = np.bincount(log.actions, minlength=log.n_actions)
+        sums = np.bincount(log.actions, log.outcomes, log.n_actions)
         return {
             "hash": self.hash,
-            "rows": len(self.log),
-            "has_propensities": self.log.has_propensities,
-            "columns": list(self.log.context_names),
+            "rows": len(log),
+            "has_propensities": log.has_propensities,
+            "columns": list(log.context_names),
             "counts": counts.tolist(),
             "means": [s / n if n else None for s, n in zip(sums.tolist(), counts.tolist(), strict=True)],
-            "ranges": suggest_ranges(self.log),
+            "ranges": suggest_ranges(log),
+            "read": dict(self.read),
+            "centres": {
+                column: float(log.contexts[:, j].mean())
+                for j, column in enumerate(log.encoding.owners)
+                if column not in log.encoding.categories
+            },
         }
 
 
-_Key = tuple[str, str, tuple[str, ...], tuple[Label, ...]]
+_Key = tuple[str, str, tuple[str, ...], tuple[Label, ...], str]
 
 
 class Sources:
@@ -52,18 +71,22 @@ class Sources:
     def __init__(self) -> None:
         self._known: dict[_Key, Source] = {}
 
-    def read(self, config: ExperimentConfig) -> Source | None:
-        """The configuration's log as it is now."""
-        source = read_source(config)
+    def read(self, config: ExperimentConfig, begun: Body | None = None) -> Source | None:
+        """The configuration's log as it is now; read as a warm start says, or (None) as a new one reads it."""
+        source = read_source(config, begun)
         if source is not None:
-            self._known[_key(config, source.hash)] = source
+            kept = source._replace(raw=None)
+            self._known[_key(config, source.hash, source.read)] = kept
+            if begun is not None:
+                self._known[_key(config, source.hash, begun.get("read"))] = kept
         return source
 
-    def find(self, config: ExperimentConfig, wanted: str) -> Source:
-        """The log with this hash."""
-        key = _key(config, wanted)
+    def find(self, config: ExperimentConfig, begun: Body) -> Source:
+        """The log that an experiment began with, as it was read then."""
+        wanted = begun["hash"]
+        key = _key(config, wanted, begun.get("read"))
         if key not in self._known:
-            source = self.read(config)
+            source = self.read(config, begun)
             if source is None or source.hash != wanted:
                 raise LogError(
                     f"the log of experiment {config.name!r} is not the one it began with (hash {wanted}): "
@@ -72,19 +95,76 @@ class Sources:
         return self._known[key]
 
 
-def _key(config: ExperimentConfig, wanted: str) -> _Key:
-    return config.name, wanted, config.encoding.names, config.actions
+def _key(config: ExperimentConfig, wanted: str, read: Body | None) -> _Key:
+    return config.name, wanted, config.encoding.names, config.actions, repr(read)
 
 
-def read_source(config: ExperimentConfig) -> Source | None:
-    """The experiment's log, or None where it has none."""
+def read_source(config: ExperimentConfig, begun: Body | None = None) -> Source | None:
+    """The experiment's log, or None where it has none; read as a warm start says, or as a new one reads it."""
     if config.log is None:
         return None
     if isinstance(config.log, Log):
-        return Source(_align(config.log, config), _hash_log(config.log))
+        raw = config.log
+        return Source(align(raw, config), _hash_log(raw), {"contexts": list(raw.encoding.columns)}, raw)
     if "path" not in config.log:
         raise LogError(f"experiment {config.name!r} began with a log in memory: hand it over again to go on")
-    return Source(_align(_read_log(config, dict(config.log)), config), hash_files(str(config.log["path"])))
+    given = dict(config.log)
+    path, is_estimated = str(given.pop("path")), bool(given.pop("estimate_propensities", False))
+    options = given if begun is None else _as_begun(config, given, begun)
+    try:
+        raw = _read_all(path, options, [] if begun is not None else list(config.contexts))
+    except TypeError as error:
+        raise LogError(f"{config.at}.log: {error}") from None
+    log = _fill(raw) if is_estimated else raw
+    return Source(align(log, config), _hash_source(path, raw), _say_read(raw, options), raw)
+
+
+def _as_begun(config: ExperimentConfig, given: dict[str, Any], begun: Body) -> dict[str, Any]:
+    """The options of read_log by which a log is what it was when an experiment began with it."""
+    read: Mapping[str, Any] | None = begun.get("read")
+    if read is not None:
+        return {**{name: value for name, value in given.items() if name not in _CHOSEN}, **read}
+    earlier: dict[str, Any] = {"contexts": list(config.contexts) or None, "missing": "drop"}
+    if "unit" in _OPTIONAL_ROLES:
+        earlier["unit"] = False
+    return {**earlier, **given}
+
+
+def _read_all(path: str, options: dict[str, Any], wanted: list[str]) -> Log:  # options of read_log, which checks them
+    """The log with every column that an audit takes, and those that are wanted, whatever they are called."""
+    if not wanted or any(options.get(name) is not None for name in _CHOSEN):
+        return read_log(path, **options)
+    try:
+        log = read_log(path, **options)
+        if set(wanted) <= set(log.encoding.columns):
+            return log
+    except LogError:
+        pass  # two columns may be the action, and one of them is a context
+    return read_log(path, **{**options, "confounders": wanted})
+
+
+def _say_read(log: Log, options: dict[str, Any]) -> Body:
+    """What of the reading another version might do otherwise."""
+    assert log.reading is not None  # of read_log
+    roles = {role: log.reading.columns.get(role, False) for role in _OPTIONAL_ROLES}
+    required = {role: log.reading.columns[role] for role in ("action", "outcome")}
+    missing = options.get("missing", _OPTIONS["missing"])
+    return {"contexts": list(log.encoding.columns), **required, **roles, "missing": missing}
+
+
+def _fill(log: Log) -> Log:
+    """The log with estimated propensities where it has none."""
+    if log.has_propensities:
+        return log
+    from headstart.estimates.propensity.missing import fill_missing
+
+    with one_blas_thread():
+        return fill_missing(log).log
+
+
+def _hash_source(path: str, log: Log) -> str:
+    """By what is in the files; of a table in a database, by its rows."""
+    return hash_files(path) if Path(path).exists() or glob.glob(path, recursive=True) else _hash_log(log)
 
 
 def hash_files(path: str) -> str:
@@ -110,71 +190,7 @@ def _hash_log(log: Log) -> str:
     digest = blake2b(repr((log.action_names, log.context_names)).encode(), digest_size=16)
     for part in (log.actions, log.outcomes, log.contexts, log.propensities):
         digest.update(b"-" if part is None else np.ascontiguousarray(part).tobytes())
+    for more in (log.units, log.times):  # absent as before there were any
+        if more is not None:
+            digest.update(np.ascontiguousarray(more).tobytes())
     return digest.hexdigest()
-
-
-def _read_log(config: ExperimentConfig, options: dict[str, Any]) -> Log:  # options of read_log, which checks them
-    at = f"experiments.{config.name}.log"
-    path, is_estimated = options.pop("path"), options.pop("estimate_propensities", False)
-    options.setdefault("contexts", list(config.contexts) or None)
-    try:
-        log = read_log(path, **options)
-    except TypeError as error:
-        raise LogError(f"{at}: {error}") from None
-    if is_estimated and not log.has_propensities:
-        from headstart.estimates.propensity.missing import fill_missing
-
-        with one_blas_thread():
-            log = fill_missing(log).log
-    return log
-
-
-def _align(log: Log, config: ExperimentConfig) -> Log:
-    """The same rows with the experiment's actions and columns, in its order, as far as the log has them."""
-    encoding = _align_columns(log.encoding, config)
-    # By owner and name: the number column `x=1` is another than the category 1 of the column `x`.
-    place = {key: j for j, key in enumerate(zip(log.encoding.owners, log.encoding.names, strict=True))}
-    contexts = np.zeros((len(log), len(encoding.names)))  # 0: a category that the log never shows
-    for j, key in enumerate(zip(encoding.owners, encoding.names, strict=True)):
-        if key in place:
-            contexts[:, j] = log.contexts[:, place[key]]
-    actions = _align_actions(log, config)
-    return Log.of_encoded(
-        actions, log.outcomes, contexts, log.propensities, encoding=encoding, action_names=config.actions
-    )
-
-
-def _align_actions(log: Log, config: ExperimentConfig) -> Integers:
-    place = {str(label): k for k, label in enumerate(config.actions)}
-    shown = {str(log.action_names[a]) for a in np.unique(log.actions)}
-    strange = sorted(shown - set(place))
-    if strange:
-        raise LogError(f"{config.at}.log has the action {strange[0]!r}, which the experiment has not")
-    return np.array([place.get(str(label), 0) for label in log.action_names], dtype=np.int64)[log.actions]
-
-
-def _align_columns(logged: Encoding, config: ExperimentConfig) -> Encoding:
-    """The columns that the experiment and its log share, as the experiment declares them, then the log's others."""
-    shared = [column for column in config.contexts if column in logged.columns]
-    for column in shared:
-        _check_kind(column, logged, config)
-    extra = [column for column in logged.columns if column not in config.contexts]
-    known = {**logged.categories, **config.encoding.categories}
-    columns = (*shared, *extra)
-    return Encoding(columns, {column: known[column] for column in columns if column in known})
-
-
-def _check_kind(column: str, logged: Encoding, config: ExperimentConfig) -> None:
-    """A column is a number in both, or has in the log no category that the experiment does not declare."""
-    at, declared = f"{config.at}.contexts.{column}", config.encoding.categories.get(column)
-    found = logged.categories.get(column)
-    if declared is None:
-        if found is not None:
-            raise LogError(f"{at} is a number, but the log has categories: {list(found)[:5]}")
-        return
-    if found is None:
-        raise LogError(f"{at} has categories, but the log has numbers")
-    known = {str(category) for category in declared}
-    for category in found:
-        if str(category) not in known:
-            raise LogError(f"the log has {column} = {category!r}, which {at} has not")

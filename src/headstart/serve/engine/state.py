@@ -10,6 +10,7 @@ from headstart.serve.engine.bounds import BoundsState
 from headstart.serve.engine.decision import Decider
 from headstart.serve.engine.extremes import Extremes
 from headstart.serve.engine.fold import Fold
+from headstart.serve.engine.starting import StartState, describe_start
 from headstart.serve.engine.tally import EventTally, OnlineMean
 from headstart.serve.store.events import Body
 
@@ -60,7 +61,8 @@ class State(TypedDict):
     version: int
     position: int
     is_frozen: bool
-    log: Body | None  # the warm start in force: hash, rows, counts, means
+    log: Body | None  # the warm start in force: hash, rows, counts, means, how it was read, its audit
+    start: StartState | None  # the same for people, and how far the log is used
     decisions: int
     held_out: int
     outcomes: int
@@ -72,6 +74,8 @@ class State(TypedDict):
     conflicting: int
     clipped_contexts: int  # decisions for a context outside the bounds
     clipped_outcomes: int
+    missing: dict[str, int]  # users of whom a column was null, by column
+    unseen: dict[str, int]  # and who had a category that nobody declared
     set_aside: int  # decisions that somebody set aside
     not_learnable: int  # outcomes that the present policy cannot take
     bounds: BoundsState
@@ -120,6 +124,7 @@ def describe(fold: Fold, decider: Decider, duplicates: int) -> State:
         "position": fold.position,
         "is_frozen": fold.frozen_at is not None,
         "log": fold.log,
+        "start": describe_start(fold),
         "decisions": tally.decisions,
         "held_out": tally.held_out,
         "outcomes": tally.outcomes,
@@ -131,6 +136,8 @@ def describe(fold: Fold, decider: Decider, duplicates: int) -> State:
         "conflicting": tally.conflicting,
         "clipped_contexts": tally.clipped_contexts,
         "clipped_outcomes": tally.clipped_outcomes,
+        "missing": dict(tally.missing),
+        "unseen": dict(tally.unseen),
         "set_aside": len(fold.reckoning.aside),
         "not_learnable": fold.not_learnable,
         "bounds": fold.reckoning.bounds.as_dict(fold.config),

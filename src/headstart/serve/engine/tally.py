@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Self, TypedDict
 
@@ -37,6 +38,8 @@ class EventTally:
     conflicting: int = 0
     clipped_contexts: int = 0  # decisions for a context outside the bounds
     clipped_outcomes: int = 0  # of the outcomes: outside the bounds
+    missing: dict[str, int] = field(default_factory=dict)  # users of whom a column was null, by column
+    unseen: dict[str, int] = field(default_factory=dict)  # and who had a category that nobody declared
     aside: int = 0  # decisions that would have been learnt, had nobody set them aside
     outcome_extremes: Extremes = field(default_factory=Extremes)  # of outcomes without bounds
     column_extremes: dict[str, Extremes] = field(default_factory=dict)  # of columns without bounds
@@ -70,6 +73,12 @@ class EventTally:
                     extremes = self.column_extremes[column] = Extremes()
                 if isinstance(value, float):
                     extremes.add(value, event_id)
+
+    def add_surprises(self, surprises: Mapping[str, str]) -> None:
+        """Count the columns of a user that were missing or unseen."""
+        for column, kind in surprises.items():
+            counts = self.missing if kind == "missing" else self.unseen
+            counts[column] = counts.get(column, 0) + 1
 
     def watch_outcome(self, outcome: float, bounds: Bounds, event_id: str) -> None:
         """Count an outcome outside the bounds, or keep the extremes where there are none."""

@@ -107,7 +107,7 @@ class Turn:
         if fitted.refusal is not None:
             raise fitted.refusal
         try:
-            body = self._decider.decide(ask.event_id, fitted.context, fitted.available)
+            body = self._decider.decide(ask.event_id, fitted.seen, fitted.available)
         except HeadstartError:
             raise
         except Exception as error:  # a policy's own fault is its experiment's, not that of the rest of the group

@@ -21,6 +21,7 @@ from headstart.serve.engine.draw import draw_action, draw_by_id
 from headstart.serve.engine.fold import Fold
 from headstart.serve.engine.snapshot import is_of_this_version
 from headstart.serve.engine.sources import Sources
+from headstart.serve.engine.surprises import Seen
 from headstart.serve.errors import StoreCorrupt
 from headstart.serve.store import events as kinds
 from headstart.serve.store.chain import GENESIS
@@ -142,7 +143,7 @@ class _Walk:
         self._is_known = True
         if fold.log is not None:
             try:
-                self._sources.find(fold.config, fold.log["hash"])
+                self._sources.find(fold.config, fold.log)
             except (HeadstartError, OSError):
                 later = [sequence for sequence in self._builds if sequence > event.sequence]
                 fold.quiet_until = later[0] if later else 2**62
@@ -169,7 +170,8 @@ class _Walk:
             if self._is_known:
                 verification.add(f"{at} has version {body['version']}, the state before it has {self._fold.version}")
         elif self._is_known:
-            again = self._decider.decide(event.event_id, body["context"], body.get("available"))
+            seen = Seen(body["context"], body.get("surprises", {}))
+            again = self._decider.decide(event.event_id, seen, body.get("available"))
             verification.decided_again += 1
             if again != body:
                 verification.add(f"{at} is not what the state at version {body['version']} decides")

@@ -35,6 +35,10 @@ _COUNTERS = {
     "clipped_contexts": "Decisions for a context outside the bounds",
     "clipped_outcomes": "Outcomes outside the bounds",
 }
+_SURPRISES = {
+    "missing_values": "Users of whom a column was null",
+    "unseen_categories": "Users who had a category that nobody declared",
+}
 _GAUGES = {
     "chi_square_p": "Actions drawn against logged propensities: p-value",
     "report_lag_events": "Events that the report's numbers lack",
@@ -132,6 +136,10 @@ class Metrics:
             name: GaugeMetricFamily(f"headstart_{name}", text, labels=["experiment"])
             for name, text in _GAUGES.items()
         }
+        surprises = {
+            name: CounterMetricFamily(f"headstart_{name}", text, labels=["experiment", "column"])
+            for name, text in _SURPRISES.items()
+        }
         sizes = GaugeMetricFamily(
             "headstart_effective_sample_size", "Of each action's outcomes", labels=["experiment", "action"]
         )
@@ -151,9 +159,13 @@ class Metrics:
             }
             for key, value in told.items():
                 gauges[key].add_metric([name], value)
+            for column, n in state["missing"].items():
+                surprises["missing_values"].add_metric([name, column], n)
+            for column, n in state["unseen"].items():
+                surprises["unseen_categories"].add_metric([name, column], n)
             for action, size in zip(config.actions, checks["effective_sizes"], strict=True):
                 sizes.add_metric([name, str(action)], size)
-        yield from (*counters.values(), *gauges.values(), sizes)
+        yield from (*counters.values(), *surprises.values(), *gauges.values(), sizes)
 
 
 def _count(state: State) -> dict[str, int]:

@@ -139,7 +139,11 @@ def decide_schema(
     for name, kind in contexts.items():
         low, high = (ranges or {}).get(name, (-LIMIT, LIMIT))
         is_number = kind == "number"
-        columns[name] = {"type": "number", "minimum": low, "maximum": high} if is_number else {"enum": list(kind)}
+        columns[name] = (
+            {"type": ["number", "null"], "minimum": low, "maximum": high}
+            if is_number
+            else {"type": _types_of(kind), "examples": list(kind)}  # others are taken too, and counted
+        )
     context: dict[str, object] = {"type": "object", "additionalProperties": False, "properties": columns}
     if columns:
         context["required"] = list(columns)
@@ -157,6 +161,12 @@ def decide_schema(
     if columns:
         request["required"] = ["context"]
     return request
+
+
+def _types_of(categories: Kind) -> list[str]:
+    """What JSON calls the types of the categories, and null."""
+    names = {str: "string", bool: "boolean", int: "integer"}
+    return [*dict.fromkeys(names[type(category)] for category in categories), "null"]
 
 
 def _ref(name: str) -> dict[str, object]:

@@ -9,7 +9,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import orjson
 import uvicorn
@@ -17,6 +17,7 @@ import uvicorn
 from headstart.addresses import mask_secrets
 from headstart.serve.config import ServiceConfig
 from headstart.serve.engine.engine import Engine
+from headstart.serve.engine.starting import StartState
 from headstart.serve.http.access import Door, read_keys
 from headstart.serve.http.app import App
 from headstart.serve.http.limits import LimitedProtocol
@@ -52,12 +53,12 @@ def run_service(
     *,
     read_config: Callable[[], ServiceConfig] | None = None,
     log_level: str = "info",
-    on_ready: Callable[[int], None] = lambda port: None,
+    on_ready: Callable[[int, Mapping[str, StartState | None]], None] = lambda port, starts: None,
 ) -> None:
     """Serve until SIGINT or SIGTERM: requests in flight are answered, then the store is closed.
 
-    It listens at once; `on_ready` is told the port once it decides (port 0 takes a free one). `read_config` reads the
-    configuration again, at a SIGHUP or when an admin asks for it.
+    It listens at once; `on_ready` is told the port once it decides (port 0 takes a free one), and how each experiment
+    started. `read_config` reads the configuration again, at a SIGHUP or when an admin asks for it.
     """
     options = options or ServerOptions.read(config.server)
     Door(read_keys(config.keys), options)  # what is wrong with them is said before the store is opened
@@ -66,7 +67,11 @@ def run_service(
     sys.setswitchinterval(_SWITCH_SECONDS)
     _allow_files(options.connections + _OTHER_FILES)
     logging.basicConfig(handlers=[handler], level=log_level.upper(), force=True)
-    service = Service(options, lambda: App(Engine.start(config), options, read_config), on_ready)
+
+    def tell(port: int) -> None:
+        on_ready(port, service.starts())
+
+    service = Service(options, lambda: App(Engine.start(config), options, read_config), tell)
     _reload_at_signal(service)
     with listen(options) as listening:
         make_server(service, service.begin).run([listening])

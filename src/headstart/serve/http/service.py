@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
 from headstart.errors import HeadstartError, OptionError
+from headstart.serve.engine.starting import StartState
 from headstart.serve.http.app import App, send_json
 from headstart.serve.http.deadlines import in_thread
 from headstart.serve.http.wire import RequestError, as_error, as_json
@@ -41,6 +42,10 @@ class Service:
     def options(self) -> ServerOptions:
         """As they are now: a reload may change them."""
         return self._options if self._app is None else self._app.options
+
+    def starts(self) -> dict[str, StartState | None]:
+        """How each experiment that is open started."""
+        return {} if self._app is None else self._app.engine.starts()
 
     def begin(self, port: int) -> None:
         """Open the store beside the event loop; called when it listens."""

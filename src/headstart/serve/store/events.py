@@ -33,7 +33,7 @@ BUILDS = (CONFIGURATION, WARM_START, LOG_WITHDRAWN, SET_ASIDE, TAKEN_BACK)  # af
 
 Row: TypeAlias = tuple[Any, ...]  # what a question asks for, as the database has it
 Value: TypeAlias = str | int | float | bool  # of a context's column
-Context: TypeAlias = dict[str, Value]
+Context: TypeAlias = dict[str, Value | None]  # None: it was missing
 Body: TypeAlias = Mapping[str, Any]  # JSON: what it holds depends on the kind
 
 
@@ -47,6 +47,7 @@ class DecisionBody(TypedDict):
     version: int  # the sequence number of the last event that the policy had learnt from
     available: NotRequired[list[Label]]  # not there: all
     is_holdout: NotRequired[bool]  # not there: no
+    surprises: NotRequired[dict[str, str]]  # columns that were "missing" or "unseen"; not there: none
 
 
 class Event(NamedTuple):

@@ -1,4 +1,7 @@
-"""Audits of the logs that experiments began with: made once each, beside the requests that ask for them."""
+"""Audits of the logs that experiments began with: on record, or made once each beside the requests that ask for them.
+
+A warm start records its audit; only one of an earlier headstart has none. Either is of the log as it was read.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +10,30 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import NamedTuple
 
-from headstart.errors import HeadstartError
 from headstart.logs.log import Log
-from headstart.serve.telling.report import finite_or_none
+from headstart.serve.engine.judging import judge_log
+from headstart.serve.store.events import Body
 
 
 class Audited(NamedTuple):
     """What is to be said of a log."""
 
+    decision: str | None  # None: there is none, or not yet
     verdict: str
     reasons: list[str]
-    means: list[float | None] | None  # by weighting; None: there are only the raw ones
+    means: dict[str, float | None]  # by weighting, per action; empty: there are only the raw ones
+
+    @classmethod
+    def of(cls, found: Body) -> Audited:
+        """From what is recorded of an audit."""
+        verdict = found["verdict"]
+        reasons = [f"{reason['text']}: {reason['advice']}" for reason in verdict["reasons"]]
+        actions = (found.get("actions") or {}).get("actions", [])
+        means = {str(action["name"]): action["mean"] for action in actions}
+        return cls(verdict["decision"], verdict["summary"], reasons, means)
 
 
-_PENDING = Audited("The log is being audited: look again in a moment", [], None)
+_PENDING = Audited(None, "The log is being audited: look again in a moment", [], {})
 
 
 class Audits:
@@ -45,14 +58,7 @@ class Audits:
 
 def _audit(future: Future[Audited], find_log: Callable[[], Log]) -> None:
     """The verdict on the log, and the means that weighting finds in it instead of the raw ones."""
-    from headstart.judgement.audit.audit import audit
-
     try:
-        found = audit(find_log())
-        reasons = [f"{reason.text}: {reason.advice}" for reason in found.verdict.reasons]
-        means = [finite_or_none(action.mean) for action in found.actions.actions]
-        future.set_result(Audited(found.verdict.summary, reasons, means))
-    except HeadstartError as error:
-        future.set_result(Audited("The log could not be audited", [str(error)], None))
-    except Exception as error:
-        future.set_result(Audited("The log could not be audited", [f"{type(error).__name__}: {error}"], None))
+        future.set_result(Audited.of(judge_log(find_log())))
+    except Exception as error:  # its file may be gone
+        future.set_result(Audited(None, "The log could not be audited", [str(error)], {}))

@@ -7,11 +7,13 @@ from typing import TypedDict
 
 from headstart.serve.config import ExperimentConfig, Label
 from headstart.serve.engine.engine import Engine
+from headstart.serve.engine.starting import StartState, headline_of, is_loud, tell_start
 from headstart.serve.engine.state import Sight, State
 from headstart.serve.errors import StillOpening, StoreUnavailable
 from headstart.serve.store import events as kinds
+from headstart.serve.store.events import Body
 from headstart.serve.telling.alarms import find_alarms, find_failures
-from headstart.serve.telling.audits import Audits
+from headstart.serve.telling.audits import Audited, Audits
 from headstart.serve.telling.follower import Follower, Told
 from headstart.serve.telling.report import NOTHING, Report, Shown, Worth, as_text
 
@@ -35,9 +37,15 @@ class LogTold(TypedDict):
 
     rows: int
     source: object
+    decision: str | None  # the audit's, as the command tells it
     verdict: str
     reasons: list[str]
     means: list[float | None]
+    audit: Body | None  # on record: the verdict and the figures of each action, as `headstart audit --json` has them
+    start: StartState | None
+    lines: list[str]  # how it starts, as the console tells it
+    headline: str  # the verdict and how far the log is used
+    is_loud: bool  # whether somebody must look at it
 
 
 class Overview:
@@ -120,13 +128,30 @@ class Overview:
         log = state["log"]
         if log is None:
             return None
-        source = "in memory" if not isinstance(config.log, dict) else config.log.get("path", "in memory")
-        told: LogTold = {"rows": log["rows"], "source": source, "verdict": "", "reasons": [], "means": log["means"]}
-        if with_audit:
+        recorded, start = log.get("audit"), state["start"]
+        told: LogTold = {
+            "rows": log["rows"],
+            "source": "in memory" if start is None else start["source"],
+            "decision": None,
+            "verdict": "",
+            "reasons": [],
+            "means": log["means"],
+            "audit": recorded,
+            "start": start,
+            "lines": [] if start is None else tell_start(start),
+            "headline": "" if start is None else headline_of(start),
+            "is_loud": start is not None and is_loud(start),
+        }
+        if recorded is not None:
+            found = Audited.of(recorded)
+        elif with_audit:
             key = log["hash"], config.actions, tuple(config.contexts)
-            found = self._audits.find(key, self._engine.past(self._experiment).find_log, _AUDIT_PATIENCE)
-            told["verdict"], told["reasons"] = found.verdict, found.reasons
-            told["means"] = told["means"] if found.means is None else found.means
+            found = self._audits.find(key, self._engine.past(self._experiment).read_log, _AUDIT_PATIENCE)
+        else:
+            return told
+        told["decision"], told["verdict"], told["reasons"] = found.decision, found.verdict, found.reasons
+        if found.means:
+            told["means"] = [found.means.get(str(label)) for label in config.actions]
         return told
 
 

@@ -20,6 +20,12 @@ def tell_values(state: State) -> list[str]:
         *[_tell_far(far) for far in _by_column(state["outliers"])],
         *_tell_outside("outcomes", state["clipped_outcomes"], state["outcomes"], outcome),
         *_tell_outside("users", state["clipped_contexts"], state["decisions"], bounds["contexts"]),
+        *[_tell_unseen(column, n, state["log"] is not None) for column, n in state["unseen"].items()],
+        *[
+            f"{n:,} {'user' if n == 1 else 'users'} came without {column} (null): seen as of no known {column}, a "
+            "number as its middle."
+            for column, n in state["missing"].items()
+        ],
         *[
             f"{n:,} {'row' if n == 1 else 'rows'} of the log had {column} far outside the others: learnt as the "
             "nearest value within its range."
@@ -27,6 +33,12 @@ def tell_values(state: State) -> list[str]:
             if n
         ],
     ]
+
+
+def _tell_unseen(column: str, n: int, has_log: bool) -> str:
+    who = "1 user" if n == 1 else f"{n:,} users"
+    never = "that the log never showed and nobody declared" if has_log else "that nobody declared"
+    return f"{who} had a {column} {never}: seen as of no known {column}."
 
 
 def _by_column(outliers: list[OutlierState]) -> list[list[OutlierState]]:

@@ -57,8 +57,13 @@ function fill(report) {
   rows("deeds", report.deeds.map((deed) => [deed.time, deed.what, deed.by, deed.reason]));
   list("failures", report.failures, "p", "failure");
   if (report.log && document.getElementById("verdict")) {
+    const decision = report.log.decision;
+    set("decision", decision ? `${decision[0].toUpperCase()}${decision.slice(1)}. ` : "");
     set("verdict", report.log.verdict);
+    set("start", report.log.headline);
+    document.getElementById("start").className = report.log.is_loud ? "alarm" : "note";
     list("reasons", report.log.reasons, "li", "");
+    list("lines", report.log.lines, "li", "");
   }
   list("alarms", report.alarms.map((a) => a.message), "p", "alarm");
   list("conflicts", report.conflicts.length ? report.conflicts : ["None found."], "li", "");

@@ -1,0 +1,59 @@
+"""Binding: what the warm start of an experiment holds its policy to, by the audit that is recorded in its event.
+
+"Do not use it" leaves the log no virtual play, "use it with a cap" so many. Somebody who knows better says so in the
+configuration: `trust = 0.5`, or `log.despite_audit = true`; then nothing is capped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from headstart.judgement.audit.verdict import CAP, STOP
+from headstart.priors.logged import trust_among
+from headstart.priors.options import LoggedPriorOptions
+from headstart.serve.config import ExperimentConfig
+from headstart.serve.store.events import Body
+
+
+@dataclass(frozen=True)
+class Binding:
+    """The caps and the trust in force, per action, and the middle of each column that is a number."""
+
+    decision: str | None = None  # the audit's; None: there is none
+    caps: tuple[int, ...] | None = None  # virtual plays; None: as many as the log has
+    trust: tuple[float, ...] | None = None  # in what `start` makes of the log; None: it finds that out itself
+    centres: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def in_force(cls, config: ExperimentConfig, begun: Body | None) -> Binding:
+        """By the configuration and the warm start; one of an earlier headstart binds nothing."""
+        if begun is None or "audit" not in begun:
+            return FREE
+        decision, centres, n = begun["audit"]["verdict"]["decision"], begun["centres"], len(config.actions)
+        if config.trust is not None:
+            return cls(decision, None, (config.trust,) * n, centres)
+        if config.despite_audit:
+            return cls(decision, None, (trust_among(n, LoggedPriorOptions().trust),) * n, centres)
+        caps, trust = begun.get("caps"), begun.get("trust")
+        if decision == STOP:
+            trust = [0.0] * n
+        return cls(decision, None if caps is None else tuple(caps), None if trust is None else tuple(trust), centres)
+
+    @property
+    def is_overruled(self) -> bool:
+        """Whether somebody uses a log that the audit speaks against."""
+        return self.decision in (CAP, STOP) and self.caps is None
+
+    @property
+    def is_cold(self) -> bool:
+        """Whether the log is not used."""
+        return self.decision == STOP and not self.is_overruled
+
+    @property
+    def is_capped(self) -> bool:
+        """Whether an evaluator is held to the caps."""
+        return self.decision in (CAP, STOP) and self.caps is not None
+
+
+FREE = Binding()

@@ -65,7 +65,8 @@ def describe_overlap(
     once where five rows were to be expected. It is believed if on the other half the upper limit of its rate (Clopper
     and Pearson, over all actions together) is below that too. The limit is 0.01; for logged propensities 0.004, or
     the smallest one in the log, of which one must be surer; and no more than a fifth of the action's share. To be
-    sure of none it takes ln(1 / alpha) / limit users in that half. Units count once, by whether they ever saw it. `matrix`,
+    sure of none it takes ln(1 / alpha) / limit users in that half. Units count once, by whether they ever saw it.
+    `matrix`,
     (rows, K), are the chances of every action, where they are known.
     """
     shares = sums.n / sums.n.sum()

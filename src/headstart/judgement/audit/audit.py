@@ -14,6 +14,7 @@ from headstart.estimates.summary import Summary
 from headstart.judgement.audit.checks.actions import ActionsFinding
 from headstart.judgement.audit.checks.balance import BalanceFinding, TotalsFinding
 from headstart.judgement.audit.checks.calibration import CalibrationFinding
+from headstart.judgement.audit.checks.completeness import CompletenessFinding
 from headstart.judgement.audit.checks.copies import CopiesFinding
 from headstart.judgement.audit.checks.drift import DriftFinding
 from headstart.judgement.audit.checks.leakage import LeakageFinding
@@ -70,6 +71,7 @@ class Audit:
     leakage: LeakageFinding
     telling: TellingFinding
     copies: CopiesFinding
+    completeness: CompletenessFinding | None  # None for a log that was not read from a source
     sensitivity: SensitivityFinding | None  # None when fewer than two actions have rows
     value: ValueFinding | None
     population: PopulationFinding | None  # None when none was given

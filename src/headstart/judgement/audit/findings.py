@@ -17,6 +17,7 @@ from headstart.estimates.summary import Summary
 from headstart.judgement.audit.checks.actions import ActionsFinding, describe_actions
 from headstart.judgement.audit.checks.balance import BalanceFinding, TotalsFinding, check_totals, describe_balance
 from headstart.judgement.audit.checks.calibration import describe_calibration
+from headstart.judgement.audit.checks.completeness import describe_completeness
 from headstart.judgement.audit.checks.drift import DriftFinding, describe_drift
 from headstart.judgement.audit.checks.groups import Groups, grow_groups, split_halves
 from headstart.judgement.audit.checks.overlap import EDGES, OverlapFinding, describe_overlap
@@ -192,6 +193,7 @@ CHECKS: tuple[Check, ...] = (
     Check("refutations", _refutations),
     Check("leakage", lambda material: material.intake.leakage),
     Check("telling", lambda material: material.intake.telling),
+    Check("completeness", lambda material: describe_completeness(material.log.reading)),
     Check("copies", lambda material: material.intake.copies),
     Check("sensitivity", lambda material: find_tipping_point(material.actions, material.sample)),
     Check("value", lambda material: find_value(material.log, material.actions, material.settings.horizon)),

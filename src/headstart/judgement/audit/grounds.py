@@ -125,17 +125,26 @@ def find_leaked_columns(kind: str) -> Callable[[Audit], Iterator[Found]]:
     return find
 
 
+_SURE = 3.29  # standard errors: one false alarm in a thousand
+
+
 def find_other_users(severity: str) -> Callable[[Audit], Iterator[Found]]:
-    """Users to come who are not like the log's, as far off as `severity` says."""
+    """Users to come who are not like the log's, as far off as `severity` says, and beyond noise.
+
+    What a start begins from is weighted to them already, and has so much less worth: the log is of no use only where
+    it has next to nobody like them.
+    """
 
     def find(audit: Audit) -> Iterator[Found]:
         found = audit.population
         if found is None:
             return
         changes = found.best is not None and found.best != audit.actions.best and found.lead > 1.64 * found.lead_error
-        is_far = found.kept_share < 0.2 or found.auc >= 0.8 or found.unseen_share > 0.1 or changes
+        noise = math.sqrt(1.0 / audit.facts.n_sampled + 1.0 / max(found.n_users, 1))
         worst = abs(found.columns[0].difference) if found.columns else 0.0
-        is_off = found.auc >= 0.6 or worst >= LARGE or found.kept_share < 0.8 or found.unseen_share > 0.01
+        are_told_apart = found.auc - 0.5 > max(0.1, _SURE * found.auc_error)
+        is_off = are_told_apart or worst > LARGE + 4.0 * noise or found.unseen_share > 0.01 or changes
+        is_far = found.unseen_share > 0.1 or (are_told_apart and found.kept_share < 0.02)
         if not (is_far if severity == "stop" else is_off):
             return
         column = f", most in {found.columns[0].name}" if found.columns else ""
@@ -246,6 +255,33 @@ def find_estimated(audit: Audit) -> Iterator[Found]:
             "the log has no propensities; they were estimated from the contexts, which is right if nothing else "
             "decided who saw what",
             "cap the virtual plays, so that live users can overrule the log; and log the propensities from now on",
+        )
+
+
+def find_left_out(least: float, most: float) -> Callable[[Audit], Iterator[Found]]:
+    """A share of the source's rows, `least` or more and below `most`, is not in the log."""
+
+    def find(audit: Audit) -> Iterator[Found]:
+        found = audit.completeness
+        if found is not None and least <= found.dropped_share < most:
+            yield Found(
+                f"{percent(found.dropped_share)} of the source's {found.n_rows:,} rows were left out for a missing "
+                "or wrong value: who is missing may not be so by chance",
+                "see above which column it was; mend it at its source, or have contexts filled in (missing='fill')",
+            )
+
+    return find
+
+
+def find_filled(audit: Audit) -> Iterator[Found]:
+    """Contexts that are missing for many."""
+    many = [] if audit.completeness is None else [each for each in audit.completeness.filled if each[1] >= 0.2]
+    if many:
+        some = ", ".join(f"{name} ({percent(share)})" for name, share in many[:3])
+        more = f" and {len(many) - 3} more" if len(many) > 3 else ""
+        yield Found(
+            f"missing for many users and filled in: {some}{more}",
+            "where it is missing it adjusts for nothing but that it is missing",
         )
 
 

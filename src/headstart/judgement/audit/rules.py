@@ -9,8 +9,10 @@ from headstart.judgement.audit.checks.balance import LARGE, Glanced, word_balanc
 from headstart.judgement.audit.grounds import (
     find_copied_rows,
     find_estimated,
+    find_filled,
     find_heavy_rows,
     find_leaked_columns,
+    find_left_out,
     find_miscalibration,
     find_no_overlap,
     find_one_action,
@@ -122,28 +124,27 @@ RULES: tuple[Rule[Audit], ...] = (
         find_leaked_columns("leak"),
         0.5,
     ),
+    # What people bought last year tells as much of what they buy this year: a question, not an accusation.
     Rule(
         "leaked outcome",
         "leakage",
-        "cap",
+        "note",
         "R2 >= 0.4 or AUC >= 0.85, and an R2 four times that of any other column",
         find_leaked_columns("suspect"),
-        odds=0.5,
     ),
     Rule(
         "other users",
         "population",
         "stop",
-        "AUC >= 0.8, less than 20 % of the rows' worth left, more than 10 % unknown categories, or another best "
-        "action",
+        "less than 2 % of the rows' worth left, weighted to them, or more than 10 % unknown categories",
         find_other_users("stop"),
     ),
     Rule(
         "other users",
         "population",
         "cap",
-        "AUC >= 0.6, a column 0.25 standard deviations off, less than 80 % of the rows' worth left, or more than 1 % "
-        "unknown categories",
+        "AUC >= 0.6 or a column 0.25 standard deviations off, beyond noise; more than 1 % unknown categories; or "
+        "another best action",
         find_other_users("cap"),
     ),
     _FAR_OFF,
@@ -181,6 +182,15 @@ RULES: tuple[Rule[Audit], ...] = (
         find_heavy_rows(is_logged=False),
     ),
     Rule("heavy row", "actions", "note", "the same by logged propensities", find_heavy_rows(is_logged=True)),
+    Rule(
+        "rows left out",
+        "completeness",
+        "cap",
+        "20 % of the source's rows or more were left out for a missing or wrong value",
+        find_left_out(0.2, math.inf),
+    ),
+    Rule("rows left out", "completeness", "note", "5 % to 20 % were", find_left_out(0.05, 0.2)),
+    Rule("filled in", "completeness", "note", "a context was missing in 20 % of the rows or more", find_filled),
     Rule("copied rows", "copies", "cap", "1 % of the rows or more are copies of another", find_copied_rows),
     Rule(
         "tipping point",

@@ -95,9 +95,7 @@ def test_every_database_is_audited_as_the_file_is(folder: Path, postgres: str):
         assert done.exit_code == 0, done.output
         told = json.loads(done.stdout)
         assert "unit        user_id  (recognised)" in "\n".join(told["reading"])
-        found.append(
-            (told["verdict"]["decision"], told["facts"]["n_rows"], round(told["actions"]["lead"], 9))
-        )
+        found.append((told["verdict"]["decision"], told["facts"]["n_rows"], round(told["actions"]["lead"], 9)))
     assert all(each == found[0] for each in found)
 
 

@@ -16,7 +16,9 @@ import pytest
 
 from headstart.errors import LogError, MissingExtraError
 from headstart.logs.log import Log
-from headstart.logs.tables import read_log, scan_log
+from headstart.logs.tables import LogTable, read_log, scan_log
+from tests.logs.tables.agreement import CHECKS
+from tests.logs.tables.twins import as_arrow, make_log
 from tests.serve.postgres_server import PostgresServer
 
 ODD = 'it\'s a "log"; drop table clicks'
@@ -147,6 +149,38 @@ def test_the_audit_s_queries_run_on_every_database(folder: Path, postgres: str):
         assert len(rows) == 100
 
 
+@pytest.fixture(scope="module")
+def canonical(postgres: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, LogTable]:
+    """One log's canonical table, as two databases keep it."""
+    import ibis
+    import psycopg
+
+    log = make_log()
+    frame = as_arrow(log).to_pandas()
+    path = tmp_path_factory.mktemp("canonical") / "log.sqlite"
+    with closing(sqlite3.connect(path)) as database:
+        frame.to_sql("canonical", database, index=False)
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        columns = ", ".join(f"{name} {'int8' if name == 'action' else 'float8'}" for name in frame)
+        connection.execute(f"CREATE TABLE canonical ({columns})")
+        with connection.cursor().copy("COPY canonical FROM STDIN") as copy:
+            for row in frame.itertuples(index=False):
+                copy.write_row(row)
+    tables = {
+        "sqlite": ibis.sqlite.connect(path).table("canonical"),
+        "postgres": scan_log(f"{postgres}::clicks").table.get_backend().table("canonical"),
+    }
+    return {
+        name: LogTable(table, encoding=log.encoding, action_names=log.action_names) for name, table in tables.items()
+    }
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("name", ["sqlite", "postgres"])
+def test_what_a_database_computes_is_what_the_rows_say(name: str, check: Any, canonical: dict[str, LogTable]):
+    check(canonical[name], make_log())
+
+
 def test_text_is_read_as_numbers_and_times_or_refused(postgres: str, folder: Path):
     """PostgreSQL fails at a cast, and SQLite makes 0 of it: both are only shown what fits."""
     for address in (postgres, folder / "log.sqlite"):
@@ -173,12 +207,12 @@ def test_nothing_can_be_written(folder: Path, postgres: str):
     assert len(read_log(f"{postgres}::clicks")) == 300
 
 
-def test_an_address_without_a_table_lists_them(folder: Path, postgres: str):
+def test_an_address_without_a_table_lists_them(folder: Path, postgres: str, canonical: object):
     with pytest.raises(LogError, match=r"name a table, as in .*log.duckdb::clicks, or give query=; tables: clicks, "):
         read_log(folder / "log.duckdb")
     with pytest.raises(LogError, match="tables: clicks, "):
         read_log(str(folder / "log.sqlite"))
-    with pytest.raises(LogError, match=r"tables: past\.clicks, clicks, "):
+    with pytest.raises(LogError, match=r"::canonical, or give query=; tables: canonical, clicks, .*past\.clicks"):
         read_log(postgres)
     for address in (folder / "log.duckdb", folder / "log.sqlite", postgres):
         with pytest.raises(LogError, match="there is no table 'click'; did you mean 'clicks'"):

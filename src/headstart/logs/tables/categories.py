@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from headstart.arrays import Floats, Integers
+from headstart.logs.tables.canonical import as_indicator
 from headstart.logs.tables.sampling import copies_of_a_row, draw_rows, with_keys
 from headstart.logs.tables.statistics import as_array, check_indices
 
@@ -74,7 +75,7 @@ def nearest_pivot(column: ir.NumericColumn, pivots: Floats) -> ir.FloatingColumn
     """The index of the nearest of the sorted pivots, ties to the lower, as an expression."""
     place = column * 0.0
     for low, high in itertools.pairwise(pivots.tolist()):
-        place = place + ((column - high).abs() < (column - low).abs()).cast("float64")
+        place = place + as_indicator((column - high).abs() < (column - low).abs())
     return place
 
 

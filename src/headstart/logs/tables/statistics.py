@@ -91,7 +91,7 @@ def query_propensity_counts(table: ir.Table, edges: Floats, n_actions: int) -> I
     # As searchsorted and a clip do: how many inner edges the propensity has reached.
     place = 0
     for edge in edges[1:-1]:
-        place = place + (table.propensity >= float(edge)).cast("int64")
+        place = place + (table.propensity >= float(edge)).cast("int32")  # PostgreSQL has no other way
     rows = table.select("action", bin=place if n_bins > 1 else table.action * 0)
     found = rows.group_by(["action", "bin"]).aggregate(rows=rows.count()).to_pyarrow()
     counts = np.zeros((n_actions, n_bins), dtype=np.int64)

@@ -39,7 +39,8 @@ class Database:
 
     def choose(self, tables: Sequence[tuple[str, str]], own: str = "") -> tuple[str, str]:
         """The (schema, name) of the table that is meant, of those that there are; the `own` schema may go unsaid."""
-        known = {name if schema == own else f"{schema}.{name}": (schema, name) for schema, name in tables}
+        ordered = sorted(tables, key=lambda table: (table[0] != own, table))
+        known = {name if schema == own else f"{schema}.{name}": (schema, name) for schema, name in ordered}
         if self.table is None:
             shown = ", ".join(list(known)[:12]) + (", ..." if len(known) > 12 else "")
             example = f"{mask_secrets(self.address)}{_MARK}{next(iter(known), 'table')}"

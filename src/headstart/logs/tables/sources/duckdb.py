@@ -20,7 +20,7 @@ _NAME = "headstart_source"
 def open_duckdb(database: Database, settings: DatabaseLimits) -> Opened:
     """The table, or what the query gives. The file is attached to a database of our own, and only read."""
     backend = connect_duckdb(settings)
-    backend.attach(database.address, _NAME, read_only=True)
+    backend.con.execute(f"ATTACH ? AS {_NAME} (READ_ONLY)", [database.address])
     if database.query is not None:
         backend.con.execute(f"USE {_NAME}")
         return Opened(as_view(backend, database.query), "DuckDB query", database.place)

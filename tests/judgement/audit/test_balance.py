@@ -64,10 +64,10 @@ def test_a_common_category_that_is_left_unbalanced_is_found():
 
 
 def test_by_units_a_coin_per_user_is_balanced():
-    """50 users of 40 rows: a column of theirs differs by 2 / sqrt(50) = 0.28 by chance, beyond doubt if rows were."""
+    """120 users of 40 rows: a column of theirs is off by 1 / sqrt(120) = 0.09 by chance, which rows would not be."""
     rng = np.random.default_rng(3)
-    unit = np.repeat(np.arange(50), 40)
-    x, actions = rng.standard_normal((50, 3))[unit], rng.integers(2, size=50)[unit]
-    log = Log(actions, rng.random(2000), x, np.full(2000, 0.5), n_actions=2)
+    unit = np.repeat(np.arange(120), 40)
+    x, actions = rng.standard_normal((120, 6))[unit], rng.integers(2, size=120)[unit]
+    log = Log(actions, rng.random(4800), x, np.full(4800, 0.5), n_actions=2)
     assert audit(log).balance.unbalanced != ()
     assert audit(log.with_units(unit.tolist())).balance.unbalanced == ()

@@ -24,13 +24,13 @@ class Family:
     stream: int  # of its seeds
     strength: float  # of the contexts in the logging policy
     n_columns: int
-    is_skewed: bool  # the second column is log-normal
+    skew: float  # the second column is log-normal with this spread of its logarithm
     effect: float  # between neighbouring actions
     stages: int  # after which a learning policy learns again; 1: its policy is fixed
 
 
-CHOOSING = Family("choosing", 1, strength=1.0, n_columns=4, is_skewed=False, effect=0.3, stages=1)
-REPORTED = Family("reported", 2, strength=1.4, n_columns=6, is_skewed=True, effect=0.2, stages=8)
+CHOOSING = Family("choosing", 1, strength=1.0, n_columns=4, skew=1.0, effect=0.3, stages=1)
+REPORTED = Family("reported", 3, strength=1.3, n_columns=7, skew=1.2, effect=0.25, stages=6)
 
 Rng = np.random.Generator
 Kind = Callable[[Rng, Family], Log]
@@ -39,8 +39,7 @@ Kind = Callable[[Rng, Family], Log]
 def draw_users(rng: Rng, n: int, family: Family) -> Floats:
     """Columns of numbers, (n, d)."""
     x = rng.standard_normal((n, family.n_columns))
-    if family.is_skewed:
-        x[:, 1] = np.exp(x[:, 1])
+    x[:, 1] = np.exp(family.skew * x[:, 1])
     return x
 
 
@@ -57,7 +56,7 @@ def taken(chances: Floats, actions: Integers) -> Floats:
 
 def draw_outcomes(rng: Rng, x: Floats, actions: Integers, family: Family) -> Floats:
     """effect a + 0.5 x0 - 0.3 z1 + noise, z1 the second column without its skew."""
-    second = np.log(np.maximum(x[:, 1], 1e-9)) if family.is_skewed else x[:, 1]
+    second = np.log(np.maximum(x[:, 1], 1e-9))
     return family.effect * actions + 0.5 * x[:, 0] - 0.3 * second + rng.standard_normal(actions.size)
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from headstart.evaluators import IPSWeighting
+from headstart.judgement.audit.audit import audit
 from headstart.judgement.audit.checks.actions import describe_actions
 from headstart.logs.log import Log
 from tests.judgement.audit.planted import Making
@@ -75,3 +76,44 @@ def test_intervals_cover_the_truth_as_often_as_they_say(is_binary):
         action = describe(making.draw(seed)[0]).actions[1]
         covered += action.low <= truth <= action.high
     assert covered >= 266
+
+
+def coins_of_users(seed, users=300, visits=40):
+    """A coin per user, kept for all visits; users differ, the actions do not."""
+    rng = np.random.default_rng(seed)
+    unit = np.repeat(np.arange(users), visits)
+    x = rng.standard_normal((users, 2))[unit]
+    outcomes = 0.5 * x[:, 0] + 0.7 * rng.standard_normal(users)[unit] + rng.standard_normal(unit.size)
+    log = Log(rng.integers(2, size=users)[unit], outcomes, x, np.full(unit.size, 0.5), n_actions=2)
+    return log, unit.tolist()
+
+
+def test_errors_are_by_units_where_the_log_has_them():
+    """Means of users with s.d. sqrt(0.25 + 0.49 + 1/40) = 0.875: 150 of them err by 0.071, to a sixth of that."""
+    log, unit = coins_of_users(0)
+    by_rows, by_units = audit(log).actions, audit(log.with_units(unit)).actions
+    for rows, units in zip(by_rows.actions, by_units.actions, strict=True):
+        assert units.standard_error == pytest.approx(0.071, rel=1 / 6)
+        assert rows.standard_error < 0.02
+        assert units.effective_size < 500 < rows.effective_size
+        assert units.mean == rows.mean
+    assert by_units.lead_error == pytest.approx(np.hypot(0.071, 0.071), rel=1 / 6)
+
+
+def test_a_coin_per_user_without_an_effect_is_used_and_leads_nowhere():
+    """20 logs at rates of at most 5 %: more than 4 of a kind have a chance of 0.3 %."""
+    refused = led = 0
+    for seed in range(20):
+        log, unit = coins_of_users(seed)
+        found = audit(log.with_units(unit))
+        refused += found.verdict.decision != "use it"
+        led += found.actions.is_lead_clear
+    assert refused <= 4
+    assert led <= 4
+
+
+def test_units_of_one_row_change_nothing_much():
+    """Clustered errors are those of rows then, to n / (n - 1) and Kish's factor."""
+    log, _ = Making(n=1000).draw(0)
+    for one, two in zip(audit(log).actions.actions, audit(log.with_units(range(1000))).actions.actions, strict=True):
+        assert two.standard_error == pytest.approx(one.standard_error, rel=0.01)

@@ -39,3 +39,35 @@ def test_few_rows_are_not_called_unbalanced():
     found = audit(log).balance
     assert found.worst_after > 0.1
     assert found.unbalanced == ()
+
+
+def test_a_category_of_one_row_is_no_imbalance():
+    """Of 34 actions by lot one has the only row of a category: it is off by 34 times its share, and by chance."""
+    rng = np.random.default_rng(0)
+    n = 10_000
+    city = np.where(rng.random(n) < 0.5, "a", "b").astype(object)
+    city[0] = "once"
+    log = Log(rng.integers(34, size=n), rng.random(n), {"city": city.tolist()}, np.full(n, 1 / 34), n_actions=34)
+    found = audit(log)
+    assert found.balance.worst_after > 0.3
+    assert found.balance.unbalanced == ()
+    assert found.verdict.decision == "use it"
+
+
+def test_a_common_category_that_is_left_unbalanced_is_found():
+    """Half of the users, of whom the action has 60 % after weighting: 0.2 standard deviations."""
+    rng = np.random.default_rng(0)
+    city = rng.choice(["a", "b"], 5000)
+    actions = (rng.random(5000) < np.where(city == "a", 0.6, 0.4)).astype(int)
+    found = audit(Log(actions, rng.random(5000), {"city": city.tolist()}, np.full(5000, 0.5), n_actions=2)).balance
+    assert abs(found.unbalanced[0][2]) == pytest.approx(0.2, abs=0.06)
+
+
+def test_by_units_a_coin_per_user_is_balanced():
+    """120 users of 40 rows: a column of theirs is off by 1 / sqrt(120) = 0.09 by chance, which rows would not be."""
+    rng = np.random.default_rng(3)
+    unit = np.repeat(np.arange(120), 40)
+    x, actions = rng.standard_normal((120, 6))[unit], rng.integers(2, size=120)[unit]
+    log = Log(actions, rng.random(4800), x, np.full(4800, 0.5), n_actions=2)
+    assert audit(log).balance.unbalanced != ()
+    assert audit(log.with_units(unit.tolist())).balance.unbalanced == ()

@@ -117,3 +117,40 @@ def test_a_policy_that_had_settled_is_not_called_wrong_if_it_logged_whole_vector
     assert audit(Log(actions, outcomes, propensities=chances)).propensities.fault == "none"
     lied = np.vstack([np.full((30, 2), 0.5), np.tile([0.5, 0.5], (1970, 1))])
     assert audit(Log(actions, outcomes, propensities=lied)).propensities.fault == "wrong"
+
+
+@pytest.mark.parametrize("has_vectors", [True, False])
+def test_an_epsilon_greedy_policy_with_true_propensities_is_not_called_wrong(has_vectors):
+    """Chances of 0.93 and 0.033 on two sides of a line: cells with a row or two of weight 30 are no fault."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        x = rng.standard_normal((1500, 3))
+        chances = np.full((1500, 3), 0.1 / 3)
+        chances[np.arange(1500), (x @ rng.standard_normal((3, 3))).argmax(axis=1)] += 0.9
+        log = make_log(x, chances, rng)
+        if has_vectors:
+            log = log.with_propensities(chances)
+        assert audit(log).propensities.fault == "none"
+
+
+def test_propensities_of_an_older_policy_are_found_in_their_time():
+    """Even chances until 60 % of the time, then 0.8 and 0.2, logged as even all along; no context knows the time."""
+    rng = np.random.default_rng(0)
+    n = 2000
+    times = np.arange(n) / n
+    actions = (rng.random(n) < np.where(times < 0.6, 0.5, np.where(times < 0.8, 0.8, 0.2))).astype(int)
+    log = Log(actions, rng.random(n), rng.standard_normal((n, 2)), np.full(n, 0.5), n_actions=2, times=times)
+    found = audit(log).propensities
+    assert found.fault == "wrong in places"
+    assert found.worst[0] in ("part 4 of 5 of the time", "part 5 of 5 of the time")
+    assert found.period_p_value < 1e-6
+
+
+def test_totals_are_judged_by_units():
+    """40 users by lot with 50 rows each, 25 of whom had a: 125 % of the users is a chance of one in nine."""
+    unit = np.repeat(np.arange(40), 50)
+    log = Log((unit < 25).astype(int), np.arange(2000.0), propensities=np.full(2000, 0.5), n_actions=2)
+    assert audit(log).propensities.fault != "none"
+    found = audit(log.with_units(unit.tolist())).propensities
+    assert found.fault == "none"
+    assert found.actions[1].error == pytest.approx(np.sqrt(40) * 50 / 2000)

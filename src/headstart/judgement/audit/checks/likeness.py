@@ -1,7 +1,8 @@
 """Likeness: the chance that an action's users, weighted, differ as much from everybody in a column, if p is true.
 
-A column of numbers is judged by T = sum of w z over the action's rows, z the distance from the mean of all rows in
-standard deviations: its mean is 0. A column of two values (a category is one) by the rarer value: the action's rows
+A column of numbers is judged by T = sum of w z over the action's rows, z its rank, centred and in standard
+deviations: its mean is 0. Of the values themselves a few far ones would decide, and just these the action's rows may
+lack, and with them the variance. A column of two values (a category is one) by the rarer value: the action's rows
 that have it must stand for as many users as have it, which is exact where they are few (`estimates.totals`).
 """
 
@@ -26,14 +27,22 @@ def judge_columns(sample: Log, chosen: Integers, largest: float, *, is_logged: b
         column = sample.contexts[:, j]
         is_one = column == column.max()
         if is_one.all() or (column[~is_one] != column.min()).any():
-            z = column - column.mean()
-            z = z / max(float(z.std()), 1e-300)
+            z = _ranks(column)
             p_values[i] = _judge_number(sample, z, largest) if vectors is None else vectors.judge(z)
         else:
             rarer = is_one if 2 * is_one.sum() <= column.size else ~is_one
             p_values[i] = _judge_value(sample, rarer, largest) if vectors is None else vectors.judge(rarer * 1.0)
     p_values[:, np.bincount(sample.actions, minlength=sample.n_actions) == 0] = np.nan
     return p_values
+
+
+def _ranks(column: Floats) -> Floats:
+    """Ranks, equal values sharing their middle one, with mean 0 and spread 1."""
+    _, place, count = np.unique(column, return_inverse=True, return_counts=True)
+    middle = np.cumsum(count) - (count - 1) / 2.0
+    ranks = middle[place] - (column.size + 1) / 2.0
+    standard: Floats = ranks / max(float(ranks.std()), 1e-300)
+    return standard
 
 
 def _judge_value(sample: Log, inside: Bools, largest: float) -> Floats:

@@ -18,7 +18,7 @@ from headstart.estimates.weighted import root_sum_square, sum_units
 from headstart.judgement.audit.checks.effects import Effect, robust_effect, weighted_effect
 from headstart.logs.log import Log
 
-CHANCE = 1e-3  # of a false alarm, of each
+CHANCE = 1e-3  # of a false alarm, of each, over all pairs of actions: the best two are chosen by the same rows
 _MATERIAL = 0.25  # of the lead: what is left of bias and smaller matters little
 _FEWEST_ROWS = 20  # of each of the two actions in the sample
 _FEWEST_WORTH = 50.0  # units of equal influence, below which a standard error says too little
@@ -56,24 +56,25 @@ def refute(log: Log, best: int | None, second: int | None) -> RefutationFinding:
     weighted, robust = weighted_effect(log, best, second), robust_effect(log, best, second)
     material = _MATERIAL * abs(weighted.difference)
     apart = Effect(weighted.difference - robust.difference, weighted.influence - robust.influence, log.units)
+    shown = int((np.bincount(log.actions, minlength=log.n_actions) > 0).sum())
+    limits = material, CHANCE / (shown * (shown - 1) / 2.0)
+    settled = _placebo(log, best, second)
     found = (
-        _judge(
-            "placebo outcome", "no difference in what the contexts predict", _placebo(log, best, second), material
-        ),
-        _judge("weighting against doubly robust", "the same difference", apart, material),
+        _judge("placebo outcome", "no difference in what the contexts predict", settled, *limits),
+        _judge("weighting against doubly robust", "the same difference", apart, *limits),
     )
     return RefutationFinding(
         weighted.difference, weighted.standard_error, robust.difference, robust.standard_error, found
     )
 
 
-def _judge(name: str, expects: str, effect: Effect, material: float) -> Refutation:
+def _judge(name: str, expects: str, effect: Effect, material: float, chance: float) -> Refutation:
     """Fails if it is large enough to matter, and further from 0 than Student's quantile for the worth of its rows."""
     from scipy.special import stdtrit
 
     value, error = effect.difference, effect.standard_error
     worth = _worth(effect)
-    quantile = float(stdtrit(max(worth - 1.0, 1.0), 1.0 - CHANCE / 2.0))
+    quantile = float(stdtrit(max(worth - 1.0, 1.0), 1.0 - chance / 2.0))
     is_far = worth >= _FEWEST_WORTH and abs(value) > quantile * error + 1e-9 * abs(value) + 1e-12
     return Refutation(name, expects, float(value), float(error), not (is_far and abs(value) > material))
 

@@ -2,8 +2,8 @@
 
 Confounded logs of 300 to 3,000 rows and 2 to 20 columns, by kind of logging policy: a softmax of a line (3 and 5
 actions), a softmax with a floor, a tree of two columns, a product of two columns. Outcomes go by what the policy goes
-by. The error of each action's weighted mean against the truth, with the chances as `fill_missing` has them, with those
-of the regression alone, and with the cross-fitted ones of the regression taken at their word.
+by. The error of each action's weighted mean against the truth, with the chances as `fill_missing` has them, with
+those of the regression alone, and with the cross-fitted ones of the regression taken at their word.
 """
 
 from __future__ import annotations

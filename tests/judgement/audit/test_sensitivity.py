@@ -111,3 +111,33 @@ def test_every_rival_has_its_own_tipping_point():
     rivals = audit(log).sensitivity.rivals
     assert [rival.name for rival in rivals] == [1, 0]
     assert [rival.tipping for rival in rivals] == pytest.approx([1.0, 2.0], abs=0.13)  # four s.e. of 0.032
+
+
+def test_any_rival_may_tip_the_lead():
+    """Of three actions the third is far behind, but wealth draws to the best and away from it alone: left out, it
+    moves that difference by 2 E|z| * slope, and the one to the second hardly."""
+    rng = np.random.default_rng(0)
+    n = 12_000
+    wealth = rng.standard_normal(n)
+    scores = np.column_stack([np.zeros(n), 1.5 * wealth, -1.5 * wealth])
+    chances = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    actions = (rng.random((n, 1)) > chances.cumsum(axis=1)).sum(axis=1)
+    outcomes = np.array([0.1, 0.5, -0.1])[actions] + wealth + rng.standard_normal(n)
+    found = audit(Log(actions, outcomes, {"wealth": wealth, "noise": rng.standard_normal(n)}, n_actions=3))
+    rivals = {rival.name: rival for rival in found.sensitivity.rivals}
+    assert abs(rivals[2].bias) > abs(rivals[0].bias)
+    assert rivals[2].column == "wealth"
+    assert rivals[2] in found.sensitivity.tipped
+    assert "tipping point" in [reason.rule for reason in found.verdict.reasons]
+
+
+def test_every_action_has_the_bias_of_its_own_strongest_column():
+    """Action 1 is drawn by wealth, action 0 by nothing but what is left: leaving wealth out moves 1 up and 0 down."""
+    rng = np.random.default_rng(1)
+    wealth = rng.standard_normal(20_000)
+    actions = (wealth + rng.standard_normal(20_000) > 1.0).astype(int)
+    outcomes = 0.5 * wealth + rng.standard_normal(20_000)
+    found = audit(Log(actions, outcomes, wealth[:, None], context_names=["wealth"], n_actions=2)).sensitivity
+    expected = [abs(0.5 * wealth[actions == a].mean()) for a in (0, 1)]
+    assert found.biases == pytest.approx(expected, rel=0.1)
+    assert found.biases[1] > 2 * found.biases[0]

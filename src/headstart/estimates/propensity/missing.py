@@ -43,8 +43,11 @@ class Filled:
     by_trees: bool = False  # the chances are those of boosted trees, not of the regression
 
 
-def fill_missing(log: Log, rng: RNG = 0) -> Filled:
-    """The log with estimated propensities, each row's by models that never saw it; `rng` deals the folds."""
+def fill_missing(log: Log, rng: RNG = 0, *, tries_trees: bool = True) -> Filled:
+    """The log with estimated propensities, each row's by models that never saw it; `rng` deals the folds.
+
+    Without `tries_trees` the regression stays, whatever its residuals say.
+    """
     n = len(log)
     shares = np.bincount(log.actions, minlength=log.n_actions) / n
     if log.n_features == 0 or n < FEWEST_ROWS:
@@ -54,7 +57,7 @@ def fill_missing(log: Log, rng: RNG = 0) -> Filled:
     folds = deal_folds(n, _FOLDS, as_generator(rng))
     belief, chances = _temper(cross_fit(folds, log.n_actions, Regressing(log)), log.actions, shares)
     by_trees = False
-    if is_off(log, chances):
+    if tries_trees and is_off(log, chances):
         other_belief, others = _temper(boost_chances(log, folds), log.actions, shares)
         by_trees = _is_likelier(others, chances, log.actions)
         if by_trees:

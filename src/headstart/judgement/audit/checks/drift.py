@@ -23,7 +23,8 @@ from headstart.estimates.over_time import (
     is_missing_by_chance,
     weigh_periods,
 )
-from headstart.estimates.periods import CHANCE, PERIOD, Periods, compare_shares, find_periods
+from headstart.estimates.periods import CHANCE, Periods, compare_shares, find_periods
+from headstart.estimates.totals import judge_totals
 from headstart.logs.log import Log
 
 _LATE = 0.3  # of the periods: the last ones
@@ -99,7 +100,7 @@ def describe_drift(log: Log, best: int | None, clock: str, *, is_logged: bool) -
     contrasts_p = min(
         1.0, (n_shown if n_shown > 2 else 1) * float(moved.min())
     )  # of two actions it is one difference
-    is_moved = contrasts_p < CHANCE
+    is_moved, shares_p = contrasts_p < CHANCE, compare_shares(periods, log.actions, k, log.units)
     found = DriftFinding(
         clock=clock,
         starts=periods.starts,
@@ -107,7 +108,7 @@ def describe_drift(log: Log, best: int | None, clock: str, *, is_logged: bool) -
         actions=_describe(log, periods, means, totals.ratios, late, moved, missing),
         levels=tuple(levels.tolist()),
         level_errors=tuple(level_errors.tolist()),
-        shares_p=compare_shares(periods, log.actions, k, log.units),
+        shares_p=shares_p,
         level_p=level_p,
         contrasts_p=contrasts_p,
         weights_p=totals.p_value,
@@ -115,7 +116,7 @@ def describe_drift(log: Log, best: int | None, clock: str, *, is_logged: bool) -
         worst=totals.worst,
         late_best=late.best if is_moved else None,
         bias=tuple(_find_bias(means, late, levels, missing, is_moved=is_moved).tolist()),
-        is_adjusted=PERIOD in log.encoding.columns,
+        is_adjusted=not is_logged and shares_p < CHANCE,  # the rule of `periods.needs_periods`
     )
     return found if clock == "time" or found.is_changed else None
 
@@ -245,20 +246,9 @@ def _compare_totals(periods: Periods, rows: TimedRows, is_partial: Bools) -> _To
     users = periods.rows[:, None].astype(np.float64)
     known = sums[:, judged], squares[:, judged], heaviest[judged]
     # What is wrong at all times is no matter of time: a period must differ from all users and from the other periods.
-    chances[:, judged] = np.maximum(total_p_values(*known, users), total_p_values(*known, users * overall[judged]))
+    chances[:, judged] = np.maximum(*(judge_totals(*known, each, each) for each in (users, users * overall[judged])))
     chances[np.abs(ratios - 1.0) <= _MATERIAL] = 1.0
     worst = np.unravel_index(int(chances.argmin()), shape)
     p_value = min(1.0, float(chances[worst]) * chances[:, judged].size)
     place = (int(worst[0]), int(worst[1])) if p_value < CHANCE else None
     return _Totals(ratios, p_value, place)
-
-
-def total_p_values(sums: Floats, squares: Floats, heaviest: Floats, expected: Floats) -> Floats:
-    """Two-sided, of weighted counts against what they should be: the gamma limits of Fay and Feuer (1997)."""
-    from scipy.special import gammainc, gammaincc
-
-    with np.errstate(divide="ignore", invalid="ignore"):
-        above = np.where(sums > 0, gammainc(sums**2 / squares, sums * expected / squares), 1.0)
-    more, wider = sums + heaviest, squares + heaviest**2
-    below = gammaincc(more**2 / wider, more * expected / wider)
-    return np.asarray(np.minimum(1.0, 2.0 * np.minimum(above, below)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 _ROUNDING = 1e-12
 
 
@@ -14,5 +16,7 @@ def tell_number(value: float, digits: int = 3, scale: float = 1.0) -> str:
 
 
 def tell_chance(chance: float, digits: int = 2) -> str:
-    """A p-value to so many digits; the smallest ones as what they are below."""
-    return f"{chance:.{digits}g}" if chance >= _ROUNDING or chance == 0.0 else "below 1e-12"
+    """A p-value to so many digits; the smallest ones as what they are below, a dash where there is none."""
+    if math.isnan(chance):
+        return "-"
+    return "below 1e-12" if 0.0 < chance < _ROUNDING else f"{chance:.{digits}g}"

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from headstart.judgement.audit.audit import Audit
+from headstart.numerals import tell_chance
 from headstart.reports.section import NONE, Section, as_percent, number
 from headstart.reports.time_words import write_drift
 
@@ -98,7 +99,8 @@ def _propensities(audit: Audit) -> Iterator[Section]:
     sentences = (
         f"If they are true, the rows of each action, weighted by 1/p, stand for 100 % of the users. Over all actions "
         f"mean(1/p) / K is {number(found.overall_ratio, 4)} (± {number(found.overall_error, 2)}); chi-square of the "
-        f"{kind}: {number(found.chi_square)} on {found.degrees} degrees of freedom, p = {number(found.p_value, 2)}.",
+        f"{kind}: {number(found.chi_square)} on {found.degrees} degrees of freedom, "
+        f"p = {tell_chance(found.p_value)}.",
         agreement,
     )
     rows = tuple(
@@ -108,7 +110,7 @@ def _propensities(audit: Audit) -> Iterator[Section]:
             number(action.expected_rows, 4),
             as_percent(action.ratio),
             f"± {as_percent(action.error)}",
-            number(action.p_value, 2),
+            tell_chance(action.p_value),
         )
         for action, known in zip(found.actions, audit.actions.actions, strict=True)
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from headstart.numerals import tell_number
+
 NONE = "-"
 
 
@@ -27,7 +29,7 @@ def number(value: float | None, digits: int = 3) -> str:
         return NONE
     if math.isinf(value):
         return "∞"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.{digits}g}"
+    return f"{value:,.0f}" if abs(value) >= 1000 else tell_number(value, digits)
 
 
 def as_percent(value: float) -> str:

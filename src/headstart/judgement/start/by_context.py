@@ -25,6 +25,7 @@ from headstart.forest import HonestForest
 from headstart.judgement.start.options import ForestChoiceOptions, StartOptions
 from headstart.judgement.start.started import Choice, View
 from headstart.logs.log import Log
+from headstart.numerals import tell_number
 from headstart.oracles.epsilon_forest import EpsilonForest
 from headstart.oracles.lin_knowledge_gradient import LinKnowledgeGradient
 from headstart.priors.linear import LOGGED, LinearPrior, choose_prior, prior_of_scale
@@ -149,8 +150,9 @@ def _describe_linear(prior: LinearPrior, expanded: Floats, options: StartOptions
     words = f"a linear model per action of {columns}: by the log, they gain"
     if gains.max() < 1e-6 * np.sqrt(prior.variance):
         return f"{words} nothing over one action for all, unless users disagree with it"
-    low, high = np.maximum(np.quantile(gains, [0.05, 0.95]), 0.0)  # rounding aside, it cannot lose
-    return f"{words} {gains.mean():.2g} ({low:.2g} to {high:.2g}) a user over one action for all"
+    ends = np.maximum(np.quantile(gains, [0.05, 0.95]), 0.0)  # rounding aside, it cannot lose
+    mean, low, high = (tell_number(value, 2) for value in (gains.mean(), *ends))
+    return f"{words} {mean} ({low} to {high}) a user over one action for all"
 
 
 def draw_gains(prior: LinearPrior, expanded: Floats, options: StartOptions) -> Floats:

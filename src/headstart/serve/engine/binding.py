@@ -28,16 +28,18 @@ class Binding:
     @classmethod
     def in_force(cls, config: ExperimentConfig, begun: Body | None) -> Binding:
         """By the configuration and the warm start; one of an earlier headstart binds nothing."""
-        if begun is None or "audit" not in begun:
+        if begun is None:
             return FREE
-        decision, centres, n = begun["audit"]["verdict"]["decision"], begun["centres"], len(config.actions)
+        n = len(config.actions)
+        blind = (trust_among(n, LoggedPriorOptions().trust),) * n  # of a log that nothing is known against
+        if "audit" not in begun:
+            return cls(trust=blind)
+        decision, centres = begun["audit"]["verdict"]["decision"], begun["centres"]
         if config.trust is not None:
             return cls(decision, None, (config.trust,) * n, centres)
         if config.despite_audit:
-            return cls(decision, None, (trust_among(n, LoggedPriorOptions().trust),) * n, centres)
+            return cls(decision, None, blind, centres)
         caps, trust = begun.get("caps"), begun.get("trust")
-        if decision == STOP:
-            trust = [0.0] * n
         return cls(decision, None if caps is None else tuple(caps), None if trust is None else tuple(trust), centres)
 
     @property

@@ -13,9 +13,8 @@ from typing import Any
 
 from headstart.addresses import mask_secrets
 from headstart.errors import HeadstartError
-from headstart.judgement.audit.audit import Audit, audit
+from headstart.judgement.audit.audit import audit
 from headstart.judgement.audit.trust import suggest_trust
-from headstart.judgement.audit.verdict import STOP
 from headstart.logs.log import Log
 from headstart.serve.config import ExperimentConfig
 from headstart.serve.engine.blas import one_blas_thread
@@ -64,7 +63,7 @@ def judge_log(log: Log) -> Body:
             found = audit(log)
             told = found.as_dict()
             return {
-                "verdict": {**told["verdict"], "caps": _find_caps(found)},
+                "verdict": told["verdict"],
                 "actions": told["actions"],
                 "trust": suggest_trust(found).weights.tolist(),
             }
@@ -78,14 +77,6 @@ def judge_log(log: Log) -> Body:
 def _not_audited(why: str) -> Body:
     reason = {"rule": "not audited", "severity": "note", "text": why, "advice": "look at the log by hand"}
     return {"verdict": {"decision": None, "summary": _NOT_AUDITED, "reasons": [reason], "caps": None}}
-
-
-def _find_caps(found: Audit) -> list[int] | None:
-    """Virtual plays per action that the log may speak for; None: as many as it has."""
-    verdict = found.verdict
-    if verdict.decision == STOP:
-        return [0] * len(found.facts.action_names)
-    return None if verdict.caps is None else [int(n) for n in verdict.caps]
 
 
 def _as_declared(values: Sequence[Any] | None, named: Sequence[object], config: ExperimentConfig, absent: Any) -> Any:

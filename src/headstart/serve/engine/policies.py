@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import cast
 from zlib import crc32
@@ -13,7 +14,6 @@ from headstart.errors import OptionError
 from headstart.estimates.summary import Summary
 from headstart.evaluators.capped import Capped
 from headstart.forest import ForestOptions
-from headstart.judgement.audit.trust import Trust
 from headstart.judgement.start.start import start
 from headstart.judgement.start.started import Started
 from headstart.logs.log import Log
@@ -100,17 +100,10 @@ def _build_from(config: ExperimentConfig, log: Log, n_shared: int, binding: Bind
 
 
 def _start(config: ExperimentConfig, log: Log, n_shared: int, binding: Binding) -> Started:
-    """What `start` makes of the log, believed as far as the binding says.
-
-    Until `start` takes caps itself, an action is believed by that share of its trust that the cap is of its plays.
-    """
-    decide_on = list(range(n_shared)) or None
-    started = start(log, decide_on=decide_on, trust=binding.trust, rng=_stream(config, "start"))
-    if not binding.is_capped:
-        return started
-    shares = np.minimum(1.0, np.array(binding.caps) / np.maximum(started.effective_sizes, 1.0))
-    believed = Trust(started.trust.weights * shares, started.trust.reasons)
-    return start(log, decide_on=decide_on, trust=believed, rng=_stream(config, "start"))
+    """What `start` makes of the log, believed and capped as the binding says, whatever it would find now."""
+    caps = math.inf if binding.caps is None else binding.caps
+    columns = list(range(n_shared)) or None
+    return start(log, decide_on=columns, trust=binding.trust, cap=caps, rng=_stream(config, "start"))
 
 
 def _build_from_summary(config: ExperimentConfig, evaluator: Evaluator, wanted: Part, n_shared: int) -> Oracle:

@@ -43,7 +43,7 @@ class ServedPolicy:
         self._abilities = OracleAbilities(policy)
         self.has_context = bool(self._abilities.n_features)
         self.outcome_range = self._abilities.outcome_range
-        self._encoding, self._n_extra, self._bounds, self._binding = encoding, n_extra, bounds, binding
+        self._encoding, self._n_extra, self._bounds = encoding, n_extra, bounds
         self._middles = find_middles(encoding, bounds, binding)
         unbounded = (-math.inf, math.inf)
         ranges = [
@@ -101,13 +101,11 @@ class ServedPolicy:
 
     def virtual_plays(self) -> list[int] | None:
         """Virtual plays that still count, per action; None for a policy without a log."""
-        plays = next(
-            (told for each in layers(self.policy) if (told := OracleAbilities(each).virtual_plays) is not None), None
-        )
-        if plays is None:
-            return None
-        caps = self._binding.caps
-        return [int(n) for n in (plays if caps is None else np.minimum(plays, caps))]
+        for layer in layers(self.policy):
+            plays = OracleAbilities(layer).virtual_plays
+            if plays is not None:
+                return [int(n) for n in plays]
+        return None
 
     def readings(self) -> dict[str, list[float]]:
         """Plays, means and the algorithm's own bounds per action, as lists; NaN where the policy does not say."""

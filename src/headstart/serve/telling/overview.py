@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TypedDict
 
+from headstart.numerals import tell_chance, tell_number
 from headstart.serve.config import ExperimentConfig, Label
 from headstart.serve.engine.engine import Engine
 from headstart.serve.engine.starting import StartState, headline_of, is_loud, tell_start
@@ -110,7 +111,7 @@ class Overview:
                 "chi_square": statistic,
                 "degrees_of_freedom": freedom,
                 "p": p,
-                "chi_square_text": f"p = {p:.3g}" if freedom else "nothing to test",
+                "chi_square_text": f"p = {tell_chance(p, 3)}" if freedom else "nothing to test",
                 "effective_sizes": report.weighed().sizes.tolist(),
                 "dangling": state["dangling"],
                 "late": state["late"],
@@ -198,5 +199,5 @@ def _sentence(actions: list[Shown], policy: Worth, holdout: Worth) -> str:
     if holdout["mean"] is not None and policy["mean"] is not None and holdout["n"] >= _FEW:
         gain = policy["mean"] - holdout["mean"]
         error = math.hypot(policy["standard_error"] or 0.0, holdout["standard_error"] or 0.0)
-        text += f" Against the hold-out, users gain {gain:.3g} ± {1.96 * error:.2g} each."
+        text += f" Against the hold-out, users gain {tell_number(gain)} ± {tell_number(1.96 * error, 2)} each."
     return text

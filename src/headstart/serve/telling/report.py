@@ -10,6 +10,7 @@ import numpy as np
 
 from headstart.arrays import Floats
 from headstart.estimates.weighted import WeightedMeans, WeightedSums, unweighted, weigh_sums
+from headstart.numerals import tell_number
 from headstart.serve.telling.sums import Sums
 
 _Z = 1.959963984540054
@@ -106,7 +107,7 @@ class Report:
             return {"n": 0, "mean": None, "standard_error": None, "text": "no outcomes yet"}
         found = weigh_sums(unweighted(*self._sums.values[int(is_holdout), :, None]))
         mean, error = float(found.means[0]), float(found.standard_errors[0])
-        text = f"{mean:.4g}" + (f" ± {_Z * error:.2g}" if n > 1 else "")
+        text = as_text(mean) + (f" ± {tell_number(_Z * error, 2)}" if n > 1 else "")
         return {"n": int(n), "mean": mean, "standard_error": finite_or_none(error), "text": text}
 
     def actions(self) -> list[Shown]:
@@ -124,7 +125,7 @@ class Report:
                 "low": finite_or_none(lows[a]),
                 "high": finite_or_none(highs[a]),
                 "mean_text": as_text(means[a]),
-                "interval_text": f"{lows[a]:.4g} to {highs[a]:.4g}" if is_known[a] else NOTHING,
+                "interval_text": f"{as_text(lows[a])} to {as_text(highs[a])}" if is_known[a] else NOTHING,
             }
             for a, name in enumerate(self._sums.actions)
         ]
@@ -141,4 +142,4 @@ def _numbers(values: Floats) -> list[float | None]:
 
 def as_text(value: float) -> str:
     """Four digits, or a dash for what is not known."""
-    return f"{value:.4g}" if math.isfinite(value) else NOTHING
+    return tell_number(value, 4) if math.isfinite(value) else NOTHING

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from headstart.numerals import tell_number
 from headstart.serve.engine.bounds import BoundState, say_source
 from headstart.serve.engine.state import OutlierState, State
 
@@ -69,4 +70,4 @@ def _tell_outside(what: str, n: int, total: int, bounds: Mapping[str, BoundState
 
 
 def _number(value: float) -> str:
-    return f"{value:,.0f}" if value == round(value, 0) and abs(value) < 1e12 else f"{value:.4g}"
+    return f"{value:,.0f}" if value == round(value, 0) and abs(value) < 1e12 else tell_number(value, 4)

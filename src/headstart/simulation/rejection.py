@@ -11,14 +11,17 @@ unconfounded given x). Events are independent, so by induction the accepted ones
 policy's own life, and the number of accepted among n events is binomial (n, c) for any policy. With c = p = 1 / K
 nothing is drawn: that is Li et al. (2011); Mandel et al. (2016) have it for Markov decision processes.
 
-Where such a c accepts too few events, it is taken larger and an event with p < c is accepted whenever b = a: users
-whose action had a propensity below c are then met p / c times as often as they should be (a bias that is counted and
-told), and the value is estimated from all events, the rejected too, by the doubly robust term
+The value is estimated from all events, the rejected too, by the doubly robust term
 
     m_b(x) + 1{b = a} (y - m_a(x)) / p,
 
-whose mean given x and the history is that of the outcome of the choice, whatever m is (m comes from other rows).
-It is the non-stationary doubly robust estimate of Dudik et al. (2012), the choice drawn instead of averaged over.
+whose mean given x and the history is that of the outcome of the choice, whatever m is (m comes from other rows). It
+is the non-stationary doubly robust estimate of Dudik et al. (2012), the choice drawn instead of averaged over. So c
+does not bear on how many rows the value rests on, only on how many rounds the policy has to learn in. Where an action
+is so rare that c leaves too few of them, c is taken larger: a choice b with p(b | x) < c is then accepted whenever b
+= a, and, in as many of the other cases as are missing, answered by an earlier row of b (`lending`). Contexts, choices
+and the number of rounds are still those of the policy's own life; what it learns of the rare action is borrowed, and
+the share of such rounds is counted and told.
 """
 
 from __future__ import annotations
@@ -35,10 +38,14 @@ from headstart.kernels.arrays import copy_into
 from headstart.logs.log import Log
 from headstart.parts.abilities import OracleAbilities, missing_method
 from headstart.parts.contracts import Oracle, State
+from headstart.simulation.lending import Loans, no_loans
 
 _EVEN = 1e-6  # how far from 1/K a propensity of a log by lot may be
+_ENOUGH, _ENOUGH_EACH = 500, 50  # rounds to learn in, in all and for each action
+_FEW_USERS = 0.01  # whose chances may be smaller than the rest's
+_FEWEST = 20  # rows that a user's action must be expected to have for its weight to count in full
 
-REPLAY, REJECTION, ROBUST = "replay", "rejection replay", "doubly robust replay"
+REPLAY, ROBUST = "replay", "doubly robust replay"
 
 
 def is_even(log: Log) -> bool:
@@ -54,24 +61,28 @@ class Acceptance:
     chance: float  # c
     clipped_share: float  # of users whose chance of some action (the worst) is below c
     n_rounds: int  # accepted events that all policies are compared over
+    floor: float = 0.0  # propensities below count as this much in the terms
+
+    @property
+    def is_lending(self) -> bool:
+        """Whether choices of rare actions are partly answered by earlier rows."""
+        return self.clipped_share > 0.0
 
 
 def choose_acceptance(log: Log, n_stream: int, rounds: int | None) -> Acceptance:
-    """The largest chance that is unbiased, if it leaves enough rounds; else one that does, with its bias counted.
+    """The largest chance that needs no loans but for one user in a hundred, if it leaves enough rounds; else one that
+    does.
 
-    Enough are 200, or 20 for each action if that is more: below, a policy that tries every action a few times has
-    hardly begun to decide. Rounds are those that all but one run in 30,000 reach (4 standard deviations of the
-    binomial).
+    Enough without loans are 500, or 50 for each action if that is more, or a third of what a log by lot would have;
+    with loans it is twice as many: a life that is partly borrowed should at least be long enough to learn in. Rounds
+    are those that all but one run in 30,000 reach (4 standard deviations of the binomial).
     """
-    assert log.propensities is not None
-    chances = log.propensities if log.propensity_matrix is None else log.propensity_matrix
-    even = 1.0 / log.n_actions
-    exact = even if is_even(log) else min(float(chances.min()), even)
-    enough = min(max(200, 20 * log.n_actions), rounds or n_stream)
-    method = REPLAY if is_even(log) else REJECTION
-    chance = exact
-    if exact * n_stream < enough:
-        method, chance = ROBUST, max(exact, min(even, enough / n_stream))
+    even, is_by_lot = 1.0 / log.n_actions, is_even(log)
+    chance = even if is_by_lot else min(_common_chance(log), even)
+    many = max(_ENOUGH, _ENOUGH_EACH * log.n_actions)
+    enough = min(many, n_stream * even / 3.0)
+    if not is_by_lot and chance * n_stream < min(enough, rounds or n_stream):
+        chance = max(chance, min(even, 2.0 * enough / n_stream))
     expected = chance * n_stream
     reached = int(expected - 4.0 * np.sqrt(expected * (1.0 - chance)))
     if expected < 2.0:
@@ -79,7 +90,26 @@ def choose_acceptance(log: Log, n_stream: int, rounds: int | None) -> Acceptance
             f"of {n_stream} events to replay only some {expected:.1f} would be accepted: too few to compare anything"
         )
     n_rounds = max(2, reached)
-    return Acceptance(method, chance, _share_below(log, chance), min(rounds or n_rounds, n_rounds))
+    return Acceptance(
+        REPLAY if is_by_lot else ROBUST,
+        chance,
+        _share_below(log, chance),
+        min(rounds or n_rounds, n_rounds),
+        0.0 if is_by_lot else min(even, _FEWEST / n_stream),
+    )
+
+
+def _common_chance(log: Log) -> float:
+    """The chance of every action that all but one user in a hundred have, whichever the action."""
+    if log.propensity_matrix is not None:
+        return float(np.quantile(log.propensity_matrix, _FEW_USERS, axis=0, method="lower").min())
+    assert log.propensities is not None
+    found = []
+    for action in np.unique(log.actions):
+        chances = np.sort(log.propensities[log.actions == action])
+        stands_for = np.cumsum(1.0 / chances) / len(log)  # a row stands for 1/p users
+        found.append(chances[min(int(np.searchsorted(stands_for, _FEW_USERS)), chances.size - 1)])
+    return float(min(found))
 
 
 def _share_below(log: Log, chance: float) -> float:
@@ -100,6 +130,8 @@ class Life:
     order: Integers  # rows of the log as they came
     ends: Integers  # (T,) places in `order` of the accepted events
     terms: Floats  # (events gone through,); empty where replay needs none
+    choices: Integers  # (T,) what the policy chose in each round
+    n_lent: int = 0  # of the accepted events, those whose outcome an earlier row lent
 
     @property
     def accepted(self) -> Integers:
@@ -120,19 +152,32 @@ class Life:
         return self.accepted, outcomes[self.accepted]
 
 
+def live_as_logged(log: Log, order: Integers, n_rounds: int) -> Life:
+    """The life of the logging policy itself: every row as it came. Its curve is read at `n_rounds` even places."""
+    ends = np.ceil(np.linspace(0.0, order.size, n_rounds + 1)[1:]).astype(np.int64) - 1
+    return Life(order, ends, log.outcomes[order], log.actions[order[ends]])
+
+
 def live(
-    policy: Oracle, log: Log, order: Integers, uniforms: Floats, acceptance: Acceptance, predicted: Floats | None
+    policy: Oracle,
+    log: Log,
+    order: Integers,
+    uniforms: Floats,
+    acceptance: Acceptance,
+    predicted: Floats | None,
+    loans: Loans | None = None,
 ) -> Life:
     """Let the policy, which is changed, meet these rows in this order; None in `predicted` for plain outcomes."""
     _check_policy(policy, log)
-    ends = np.empty(acceptance.n_rounds, dtype=np.int64)
+    ends, choices = (np.empty(acceptance.n_rounds, dtype=np.int64) for _ in range(2))
     terms = np.empty(0 if predicted is None else order.size)
     model = np.empty((0, 0)) if predicted is None else predicted
-    done = np.zeros(2, dtype=np.int64)  # accepted, seen
+    done = np.zeros(3, dtype=np.int64)  # accepted, seen, lent
     abilities = OracleAbilities(policy)
     abilities.reserve(ends.size)
     assert log.propensities is not None
-    arguments = (model, order, uniforms, acceptance.chance, ends, terms, done)
+    lent = no_loans(log.n_actions) if loans is None else loans
+    arguments = (model, order, uniforms, acceptance.chance, acceptance.floor, *lent, ends, choices, terms, done)
     state = abilities.kernel_state
     if state is None:
         _run_plain(policy, log, *arguments)
@@ -142,7 +187,7 @@ def live(
         kernels.compiled(_run, *kernels.states_in(whole), allocates=False)(*whole)
     if done[0] == 0:
         raise LogError(f"{policy!r} agreed with none of {order.size} events")
-    return Life(order, ends[: done[0]].copy(), terms[: done[1]].copy())
+    return Life(order, ends[: done[0]].copy(), terms[: done[1]].copy(), choices[: done[0]].copy(), int(done[2]))
 
 
 def _run(
@@ -157,7 +202,12 @@ def _run(
     order: Integers,
     uniforms: Floats,
     chance: float,
+    floor: float,
+    columns: Integers,
+    lent: Floats,
+    lenders: Integers,
     ends: Integers,
+    choices: Integers,
     terms: Floats,
     done: Integers,
 ) -> None:
@@ -171,12 +221,17 @@ def _run(
         if terms.size > 0:
             terms[i] = predicted[event, chosen]
             if chosen == action:
-                terms[i] += (logged[event] - predicted[event, action]) / propensities[event]
+                terms[i] += (logged[event] - predicted[event, action]) / max(propensities[event], floor)
         done[1] += 1
         if chosen == action and uniforms[i] * propensities[event] < chance:
             update(policy, context, action, logged[event])
-            ends[done[0]] = i
+            ends[done[0]], choices[done[0]] = i, chosen
             done[0] += 1
+        elif chosen != action and columns[chosen] >= 0 and uniforms[i] < lent[i, columns[chosen]]:
+            update(policy, context, chosen, logged[lenders[i, columns[chosen]]])
+            ends[done[0]], choices[done[0]] = i, chosen
+            done[0] += 1
+            done[2] += 1
 
 
 def _run_plain(
@@ -186,7 +241,12 @@ def _run_plain(
     order: Integers,
     uniforms: Floats,
     chance: float,
+    floor: float,
+    columns: Integers,
+    lent: Floats,
+    lenders: Integers,
     ends: Integers,
+    choices: Integers,
     terms: Floats,
     done: Integers,
 ) -> None:
@@ -201,12 +261,17 @@ def _run_plain(
         if terms.size:
             terms[i] = predicted[event, chosen]
             if chosen == action:
-                terms[i] += (outcome - predicted[event, action]) / propensities[event]
+                terms[i] += (outcome - predicted[event, action]) / max(propensities[event], floor)
         done[1] += 1
         if chosen == action and uniforms[i] * propensities[event] < chance:
             policy.update(context, action, outcome)
-            ends[done[0]] = i
+            ends[done[0]], choices[done[0]] = i, chosen
             done[0] += 1
+        elif chosen != action and columns[chosen] >= 0 and uniforms[i] < lent[i, columns[chosen]]:
+            policy.update(context, chosen, float(log.outcomes[lenders[i, columns[chosen]]]))
+            ends[done[0]], choices[done[0]] = i, chosen
+            done[0] += 1
+            done[2] += 1
 
 
 def _check_policy(policy: Oracle, log: Log) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from headstart.arrays import Floats
+from headstart.estimates.intervals import Spread, mean_intervals, shape_of_sums
 from headstart.estimates.weighted import weigh_sums
 from headstart.logs.sums import ActionSums
 
@@ -52,18 +53,13 @@ class ActionsFinding:
 
 def describe_actions(sums: ActionSums, names: tuple[Hashable, ...], level: float) -> ActionsFinding:
     """Every number from sums, so that rows and tables of any size give the same."""
-    from scipy.special import stdtrit
-
-    is_binary, found = _is_binary(sums), weigh_sums(sums)
+    shape, found = shape_of_sums(sums), weigh_sums(sums)
     means, errors, sizes = found.means, found.standard_errors, found.sizes
     variances = np.nan_to_num(found.variances)
     with np.errstate(divide="ignore", invalid="ignore"):
         raw, heaviest = sums.y / sums.n, 1.0 / (sums.rarest * sums.w)
-    quantiles = stdtrit(np.maximum(sizes - 1.0, 1.0), 0.5 + level / 2.0)
-    if is_binary:
-        low, high = _wilson(means, errors, sizes, quantiles)
-    else:
-        low, high = means - quantiles * errors, means + quantiles * errors
+        tilts = np.nan_to_num(sums.www / sums.ww**1.5, posinf=1.0)
+    low, high = mean_intervals(Spread(means, errors, sizes, found.scatters, tilts), shape, shape.skewnesses, level)
     actions = tuple(
         ActionFinding(
             name=names[a],
@@ -80,27 +76,7 @@ def describe_actions(sums: ActionSums, names: tuple[Hashable, ...], level: float
         )
         for a in range(len(names))
     )
-    return ActionsFinding(level, is_binary, actions, *_lead(means, errors, sizes, level))
-
-
-def _is_binary(sums: ActionSums) -> bool:
-    """Outcomes in [0, 1] are all 0 or 1 exactly if their squares have the same sum."""
-    is_inside = np.nanmin(sums.lowest) >= 0.0 and np.nanmax(sums.highest) <= 1.0
-    return bool(is_inside and np.allclose(sums.y, sums.yy, rtol=1e-12, atol=0.0))
-
-
-def _wilson(means: Floats, errors: Floats, sizes: Floats, quantiles: Floats) -> tuple[Floats, Floats]:
-    """Wilson's interval with the sample size that the weighted standard error is worth (Dean and Pagano 2015).
-
-    An action without a single success has an interval, where mean +- t s.e. would be a point.
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        worth = means * (1.0 - means) / errors**2
-    n = np.where(np.isfinite(worth) & (worth > 0.0), worth, np.maximum(sizes, 1e-9))
-    q = quantiles**2 / n
-    centre = (means + q / 2.0) / (1.0 + q)
-    half = np.sqrt(q * means * (1.0 - means) + q**2 / 4.0) / (1.0 + q)
-    return np.maximum(0.0, centre - half), np.minimum(1.0, centre + half)
+    return ActionsFinding(level, shape.is_binary, actions, *_lead(means, errors, sizes, level))
 
 
 def _lead(

@@ -129,9 +129,11 @@ def mean_intervals(found: Spread, shape: Shape, skewnesses: Floats, level: float
         quantiles = stdtrit(np.maximum(sizes - 1.0, 0.0) + PRIOR_ROWS, 0.5 + level / 2.0)
         low, high = means - errors * _undo(quantiles, u), means - errors * _undo(-quantiles, u)
         if shape.is_binary:
-            is_inside = (means >= 0.0) & (means <= 1.0)
-            of_wilson = _wilson(found, float(ndtri(0.5 + level / 2.0)))
-            low, high = np.where(is_inside, of_wilson[0], low), np.where(is_inside, of_wilson[1], high)
+            is_outside = (means < 0.0) | (means > 1.0)  # weighted terms and corrected predictions may be
+            nearest = found._replace(means=np.clip(means, 0.0, 1.0))
+            of_wilson = _wilson(nearest, float(ndtri(0.5 + level / 2.0)))
+            low = np.where(is_outside, np.minimum(of_wilson[0], np.clip(low, 0.0, 1.0)), of_wilson[0])
+            high = np.where(is_outside, np.maximum(of_wilson[1], np.clip(high, 0.0, 1.0)), of_wilson[1])
     return low, high
 
 

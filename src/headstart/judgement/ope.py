@@ -258,7 +258,7 @@ def _tell(found: _Found, log: Log, shares: Floats, averaged: Floats, level: floa
         return Estimate(value, float(resampled.std(ddof=1)), float(low), float(high), effective, found.method)
     shape = shape_of_rows(log.actions, averaged, log.n_actions)
     shape = shape._replace(is_binary=bool(np.isin(log.outcomes, (0.0, 1.0)).all()))
-    scatter = value * (1.0 - value) if shape.is_binary else _scatter(averaged, shares)
+    scatter = max(value * (1.0 - value), 0.0) if shape.is_binary else _scatter(averaged, shares)
     if found.method == "ips" and not shape.is_binary:
         # Terms that hold the weights say all that is known of their spread: no other rows are like them.
         scatter = error * error * effective

@@ -1,10 +1,12 @@
 """Lending: what a user of a rare action would have done, answered by an earlier row of that action.
 
 Where the log shows an action too seldom, rejection replay would have to thin every other action down to it. Instead,
-a choice of it for a user who was shown something else is answered, in as many cases as are missing, by the outcome of
-a row of the action that has gone by: of a few, drawn by lot, the one whose predicted outcome is nearest (matching on
-the prognostic score: Hansen 2008). Only rows that have gone by lend, so that a row's own outcome, which values the
-policy, has never been learnt before it comes.
+rows of the action that have gone by without teaching the policy anything wait (the queues of Mandel et al. 2016), and
+a choice of the action for a user who was shown something else is answered, in as many cases as are missing, by the
+one among them whose predicted outcome is nearest (matching on the prognostic score: Hansen 2008). Each row lends
+once, so that no luck of a few rows is met again and again, and only after it has gone by, so that an outcome has
+valued the policy before the policy learns it. While nobody waits, such a choice is accepted too seldom; the event
+then counts in the value by as much as its chance falls short, as the rounds do.
 """
 
 from __future__ import annotations
@@ -14,57 +16,55 @@ from typing import NamedTuple
 import numpy as np
 
 from headstart.arrays import Floats, Integers
+from headstart.kernels import kernel
 
-FEWEST_LENDERS = 10  # rows of the action that must have gone by: fewer would be met again and again
-_N_ASKED = 8  # rows drawn, of which the nearest lends
+MOST_WAITING = 256  # rows of an action that wait; of more the oldest give way
 
 
 class Loans(NamedTuple):
-    """For each event in its order and each rare action: the chance that a choice of it is answered, and by whom."""
+    """The rare actions of a run: their chances, and who waits to lend."""
 
-    columns: Integers  # (K,) of the two matrices; -1: the action is never lent
-    chances: Floats  # (events, rare actions)
-    lenders: Integers  # (events, rare actions) rows of the log
+    columns: Integers  # (K,) where an action stands in what follows; -1: it is not rare
+    chances: Floats  # (rows, rare actions) of the log
+    waiting: Integers  # (rare actions, MOST_WAITING) rows of the log
+    counts: Integers  # (rare actions,) how many wait
 
 
-def draw_loans(
-    actions: Integers, order: Integers, chances: Floats, predicted: Floats, wanted: float, rng: np.random.Generator
-) -> Loans:
-    """Loans that make a choice of any action for any user accepted with the chance `wanted`.
-
-    Parameters
-    ----------
-    actions, order
-        Of all rows of the log, and the rows in the order in which they come.
-    chances, predicted
-        (n, K): the log's chance of each action and the outcome predicted for it, for every row of the log.
-    """
-    coming = chances[order]
-    is_rare = (coming < wanted).any(axis=0)
+def open_loans(chances: Floats, wanted: float) -> Loans:
+    """For a run in which every choice is to be accepted with the chance `wanted`, from the log's chances, (n, K)."""
+    is_rare = (chances < wanted).any(axis=0)
     columns = np.where(is_rare, np.cumsum(is_rare) - 1, -1).astype(np.int64)
-    lent = np.zeros((order.size, int(is_rare.sum())))
-    lenders = np.zeros(lent.shape, dtype=np.int64)
-    taken = actions[order]
-    for action in np.flatnonzero(is_rare):
-        column, places = columns[action], np.flatnonzero(taken == action)
-        gone = np.searchsorted(places, np.arange(order.size))  # rows of the action before each event
-        if places.size < FEWEST_LENDERS:
-            continue
-        p = coming[:, action]
-        may_borrow = (gone >= FEWEST_LENDERS) & (p < wanted)
-        lent[:, column] = np.where(may_borrow, (wanted - p) / (1.0 - np.minimum(p, wanted)), 0.0)
-        lenders[:, column] = _nearest(order[places], gone, predicted[:, action], order, rng)
-    return Loans(columns, lent, lenders)
+    n = int(is_rare.sum())
+    waiting = np.zeros((n, MOST_WAITING), dtype=np.int64)
+    return Loans(columns, chances[:, is_rare], waiting, np.zeros(n, dtype=np.int64))
 
 
 def no_loans(n_actions: int) -> Loans:
-    """Nothing is lent."""
-    return Loans(np.full(n_actions, -1, dtype=np.int64), np.empty((0, 0)), np.empty((0, 0), dtype=np.int64))
+    """No action is rare."""
+    return open_loans(np.ones((1, n_actions)), 0.0)
 
 
-def _nearest(rows: Integers, gone: Integers, scores: Floats, order: Integers, rng: np.random.Generator) -> Integers:
-    """For each event, of a few among the first `gone` of these rows the one with the nearest score."""
-    drawn = (rng.random((order.size, _N_ASKED)) * np.maximum(gone, 1)[:, None]).astype(np.int64)
-    asked = rows[drawn]
-    nearest = np.abs(scores[asked] - scores[order][:, None]).argmin(axis=1)
-    return asked[np.arange(order.size), nearest]
+@kernel
+def wait_to_lend(waiting: Integers, counts: Integers, column: int, row: int) -> None:
+    """Put a row at the end of its action's queue."""
+    if counts[column] == waiting.shape[1]:
+        for j in range(counts[column] - 1):
+            waiting[column, j] = waiting[column, j + 1]
+        counts[column] -= 1
+    waiting[column, counts[column]] = row
+    counts[column] += 1
+
+
+@kernel
+def take_lender(waiting: Integers, counts: Integers, column: int, scores: Floats, action: int, row: int) -> int:
+    """The waiting row of the action whose score is nearest to this row's, the oldest of equals; it waits no more."""
+    nearest, least = 0, np.inf
+    for j in range(counts[column]):
+        apart = abs(scores[waiting[column, j], action] - scores[row, action])
+        if apart < least:
+            nearest, least = j, apart
+    lender = waiting[column, nearest]
+    for j in range(nearest, counts[column] - 1):
+        waiting[column, j] = waiting[column, j + 1]
+    counts[column] -= 1
+    return lender

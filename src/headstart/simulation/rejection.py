@@ -19,9 +19,8 @@ whose mean given x and the history is that of the outcome of the choice, whateve
 is the non-stationary doubly robust estimate of Dudik et al. (2012), the choice drawn instead of averaged over. So c
 does not bear on how many rows the value rests on, only on how many rounds the policy has to learn in. Where an action
 is so rare that c leaves too few of them, c is taken larger: a choice b with p(b | x) < c is then accepted whenever b
-= a, and, in as many of the other cases as are missing, answered by an earlier row of b (`lending`). Contexts, choices
-and the number of rounds are still those of the policy's own life; what it learns of the rare action is borrowed, and
-the share of such rounds is counted and told.
+= a, and, in as many of the other cases as are missing, answered by an earlier row of b that has taught nothing yet
+(`lending`). The share of such rounds is counted and told.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ from headstart.kernels.arrays import copy_into
 from headstart.logs.log import Log
 from headstart.parts.abilities import OracleAbilities, missing_method
 from headstart.parts.contracts import Oracle, State
-from headstart.simulation.lending import Loans, no_loans
+from headstart.simulation.lending import no_loans, open_loans, take_lender, wait_to_lend
 
 _EVEN = 1e-6  # how far from 1/K a propensity of a log by lot may be
 _ENOUGH, _ENOUGH_EACH = 500, 50  # rounds to learn in, in all and for each action
@@ -82,7 +81,8 @@ def choose_acceptance(log: Log, n_stream: int, rounds: int | None) -> Acceptance
     many = max(_ENOUGH, _ENOUGH_EACH * log.n_actions)
     enough = min(many, n_stream * even / 3.0)
     if not is_by_lot and chance * n_stream < min(enough, rounds or n_stream):
-        chance = max(chance, min(even, 2.0 * enough / n_stream))
+        wanted = 2.0 * enough if rounds is None else min(2.0 * enough, rounds + 5.0 * np.sqrt(rounds))
+        chance = max(chance, min(even, float(wanted) / n_stream))
     expected = chance * n_stream
     reached = int(expected - 4.0 * np.sqrt(expected * (1.0 - chance)))
     if expected < 2.0:
@@ -130,6 +130,7 @@ class Life:
     order: Integers  # rows of the log as they came
     ends: Integers  # (T,) places in `order` of the accepted events
     terms: Floats  # (events gone through,); empty where replay needs none
+    weights: Floats  # (events gone through,) what each term counts; 1 but where a rare action could not be borrowed
     choices: Integers  # (T,) what the policy chose in each round
     n_lent: int = 0  # of the accepted events, those whose outcome an earlier row lent
 
@@ -141,21 +142,21 @@ class Life:
     def curve(self, outcomes: Floats) -> Floats:
         """The mean outcome per round up to each round, (T,)."""
         if self.terms.size:
-            return np.cumsum(self.terms)[self.ends] / (self.ends + 1.0)
+            return np.cumsum(self.weights * self.terms)[self.ends] / np.cumsum(self.weights)[self.ends]
         return np.cumsum(outcomes[self.accepted]) / np.arange(1.0, self.ends.size + 1.0)
 
-    def contributions(self, outcomes: Floats) -> tuple[Integers, Floats]:
-        """The rows that the value is the mean of, and what each contributes."""
+    def contributions(self, outcomes: Floats) -> tuple[Integers, Floats, Floats]:
+        """The rows that the value is the mean of, what each says, and how much it counts."""
         if self.terms.size:
             n = int(self.ends[-1]) + 1
-            return self.order[:n], self.terms[:n]
-        return self.accepted, outcomes[self.accepted]
+            return self.order[:n], self.terms[:n], self.weights[:n]
+        return self.accepted, outcomes[self.accepted], np.ones(self.ends.size)
 
 
 def live_as_logged(log: Log, order: Integers, n_rounds: int) -> Life:
     """The life of the logging policy itself: every row as it came. Its curve is read at `n_rounds` even places."""
     ends = np.ceil(np.linspace(0.0, order.size, n_rounds + 1)[1:]).astype(np.int64) - 1
-    return Life(order, ends, log.outcomes[order], log.actions[order[ends]])
+    return Life(order, ends, log.outcomes[order], np.ones(order.size), log.actions[order[ends]])
 
 
 def live(
@@ -165,19 +166,23 @@ def live(
     uniforms: Floats,
     acceptance: Acceptance,
     predicted: Floats | None,
-    loans: Loans | None = None,
+    chances: Floats | None = None,
 ) -> Life:
-    """Let the policy, which is changed, meet these rows in this order; None in `predicted` for plain outcomes."""
+    """Let the policy, which is changed, meet these rows in this order.
+
+    None in `predicted` for plain outcomes; `chances` of every action, (n, K), where rare ones may be borrowed.
+    """
     _check_policy(policy, log)
     ends, choices = (np.empty(acceptance.n_rounds, dtype=np.int64) for _ in range(2))
-    terms = np.empty(0 if predicted is None else order.size)
+    terms, weights = (np.empty(0 if predicted is None else order.size) for _ in range(2))
     model = np.empty((0, 0)) if predicted is None else predicted
     done = np.zeros(3, dtype=np.int64)  # accepted, seen, lent
     abilities = OracleAbilities(policy)
     abilities.reserve(ends.size)
     assert log.propensities is not None
-    lent = no_loans(log.n_actions) if loans is None else loans
-    arguments = (model, order, uniforms, acceptance.chance, acceptance.floor, *lent, ends, choices, terms, done)
+    loans = no_loans(log.n_actions) if chances is None else open_loans(chances, acceptance.chance)
+    rule = (acceptance.chance, acceptance.floor)
+    arguments = (model, order, uniforms, *rule, *loans, ends, choices, terms, weights, done)
     state = abilities.kernel_state
     if state is None:
         _run_plain(policy, log, *arguments)
@@ -185,9 +190,34 @@ def live(
         scratch = (np.empty(log.n_features), np.ones(log.n_actions, dtype=np.bool_))
         whole = (state, *scratch, log.contexts, log.actions, log.outcomes, log.propensities, *arguments)
         kernels.compiled(_run, *kernels.states_in(whole), allocates=False)(*whole)
-    if done[0] == 0:
+    n, seen = int(done[0]), int(done[1])
+    if n == 0:
         raise LogError(f"{policy!r} agreed with none of {order.size} events")
-    return Life(order, ends[: done[0]].copy(), terms[: done[1]].copy(), choices[: done[0]].copy(), int(done[2]))
+    kept = (terms[:seen].copy(), weights[:seen].copy(), choices[:n].copy())
+    return Life(order, ends[:n].copy(), *kept, int(done[2]))
+
+
+@kernels.kernel
+def _value(
+    chosen: int,
+    event: int,
+    action: int,
+    outcome: float,
+    p: float,
+    predicted: Floats,
+    chance: float,
+    columns: Integers,
+    chances: Floats,
+    counts: Integers,
+) -> tuple[float, float]:
+    """The doubly robust term of a choice and what it counts; `p` is the propensity of the action taken."""
+    term, weight = predicted[event, chosen], 1.0
+    if chosen == action:
+        term += (outcome - predicted[event, action]) / p
+    column = columns[chosen]
+    if column >= 0 and counts[column] == 0 and chances[event, column] < chance:
+        weight = chances[event, column] / chance
+    return term, weight
 
 
 def _run(
@@ -204,11 +234,13 @@ def _run(
     chance: float,
     floor: float,
     columns: Integers,
-    lent: Floats,
-    lenders: Integers,
+    chances: Floats,
+    waiting: Integers,
+    counts: Integers,
     ends: Integers,
     choices: Integers,
     terms: Floats,
+    weights: Floats,
     done: Integers,
 ) -> None:
     for i in range(order.size):
@@ -217,21 +249,37 @@ def _run(
         event = order[i]
         copy_into(context, contexts[event])
         chosen = play(policy, context, available)
-        action = actions[event]
+        action, outcome, p = actions[event], logged[event], propensities[event]
         if terms.size > 0:
-            terms[i] = predicted[event, chosen]
-            if chosen == action:
-                terms[i] += (logged[event] - predicted[event, action]) / max(propensities[event], floor)
+            terms[i], weights[i] = _value(
+                chosen, event, action, outcome, max(p, floor), predicted, chance, columns, chances, counts
+            )
         done[1] += 1
-        if chosen == action and uniforms[i] * propensities[event] < chance:
-            update(policy, context, action, logged[event])
-            ends[done[0]], choices[done[0]] = i, chosen
-            done[0] += 1
-        elif chosen != action and columns[chosen] >= 0 and uniforms[i] < lent[i, columns[chosen]]:
-            update(policy, context, chosen, logged[lenders[i, columns[chosen]]])
-            ends[done[0]], choices[done[0]] = i, chosen
-            done[0] += 1
+        is_own = chosen == action and uniforms[i] * p < chance
+        is_lent = chosen != action and _may_borrow(chosen, event, uniforms[i], chance, columns, chances, counts)
+        if is_own:
+            update(policy, context, action, outcome)
+        elif is_lent:
+            lender = take_lender(waiting, counts, columns[chosen], predicted, chosen, event)
+            update(policy, context, chosen, logged[lender])
             done[2] += 1
+        if not is_own and columns[action] >= 0:
+            wait_to_lend(waiting, counts, columns[action], event)
+        if is_own or is_lent:
+            ends[done[0]], choices[done[0]] = i, chosen
+            done[0] += 1
+
+
+@kernels.kernel
+def _may_borrow(
+    chosen: int, event: int, uniform: float, chance: float, columns: Integers, chances: Floats, counts: Integers
+) -> bool:
+    """Whether somebody waits, and this is one of the (c - p) / (1 - p) of cases that are missing."""
+    column = columns[chosen]
+    if column < 0 or counts[column] == 0:
+        return False
+    p = chances[event, column]
+    return bool(uniform * (1.0 - p) < chance - p)
 
 
 def _run_plain(
@@ -243,35 +291,39 @@ def _run_plain(
     chance: float,
     floor: float,
     columns: Integers,
-    lent: Floats,
-    lenders: Integers,
+    chances: Floats,
+    waiting: Integers,
+    counts: Integers,
     ends: Integers,
     choices: Integers,
     terms: Floats,
+    weights: Floats,
     done: Integers,
 ) -> None:
     """The same, one Python call at a time, for parts without kernels."""
     assert log.propensities is not None
-    propensities = log.propensities
     for i, event in enumerate(order):
         if done[0] == ends.size:
             return
         context, action, outcome = log.contexts[event], int(log.actions[event]), float(log.outcomes[event])
-        chosen = policy.play(context)
+        p, chosen = float(log.propensities[event]), int(policy.play(context))
+        rare = (chance, columns, chances, counts)
         if terms.size:
-            terms[i] = predicted[event, chosen]
-            if chosen == action:
-                terms[i] += (outcome - predicted[event, action]) / max(propensities[event], floor)
+            terms[i], weights[i] = _value(chosen, event, action, outcome, max(p, floor), predicted, *rare)
         done[1] += 1
-        if chosen == action and uniforms[i] * propensities[event] < chance:
+        is_own = chosen == action and uniforms[i] * p < chance
+        is_lent = chosen != action and _may_borrow(chosen, event, uniforms[i], *rare)
+        if is_own:
             policy.update(context, action, outcome)
-            ends[done[0]], choices[done[0]] = i, chosen
-            done[0] += 1
-        elif chosen != action and columns[chosen] >= 0 and uniforms[i] < lent[i, columns[chosen]]:
-            policy.update(context, chosen, float(log.outcomes[lenders[i, columns[chosen]]]))
-            ends[done[0]], choices[done[0]] = i, chosen
-            done[0] += 1
+        elif is_lent:
+            lender = take_lender(waiting, counts, columns[chosen], predicted, chosen, event)
+            policy.update(context, chosen, float(log.outcomes[lender]))
             done[2] += 1
+        if not is_own and columns[action] >= 0:
+            wait_to_lend(waiting, counts, columns[action], event)
+        if is_own or is_lent:
+            ends[done[0]], choices[done[0]] = i, chosen
+            done[0] += 1
 
 
 def _check_policy(policy: Oracle, log: Log) -> None:

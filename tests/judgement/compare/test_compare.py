@@ -18,7 +18,7 @@ from headstart.judgement.compare.noise import LifeTally, standard_error
 from headstart.judgement.compare.policies import COLD, NAIVE, START, TODAY, default_policies
 from headstart.logs.tables import scan_log
 from headstart.oracles import UCB, ThompsonBeta
-from headstart.simulation.lending import FEWEST_LENDERS, draw_loans
+from headstart.simulation.lending import MOST_WAITING, open_loans, take_lender, wait_to_lend
 from headstart.simulation.rejection import (
     REPLAY,
     ROBUST,
@@ -93,7 +93,8 @@ def test_doubly_robust_terms_by_hand():
     terms = [0.5 + 0.5 / 0.4, 0.5, 0.5 - 0.5 / 0.2, 0.5 + 0.5 / 0.8]
     np.testing.assert_allclose(life.terms, terms)
     np.testing.assert_allclose(life.curve(log.outcomes), [sum(terms[:3]) / 3, sum(terms) / 4])
-    rows, parts = life.contributions(log.outcomes)
+    rows, parts, weights = life.contributions(log.outcomes)
+    assert weights.tolist() == [1.0] * 4
     assert rows.tolist() == [0, 1, 2, 3]
     assert parts.mean() == pytest.approx(life.curve(log.outcomes)[-1])
 
@@ -113,13 +114,20 @@ def test_compiled_and_plain_agree():
     assert (rule.method, rule.is_lending) == (ROBUST, False)
     uniforms, order = np.random.default_rng(4).random(900), np.random.default_rng(5).permutation(900)
     predicted = np.random.default_rng(6).random((900, 3))
-    for model in (None, predicted):
+    loaned = Acceptance(ROBUST, 0.3, 0.5, 150)
+    for model, how, chances in (
+        (None, rule, None),
+        (predicted, rule, None),
+        (predicted, loaned, log.propensity_matrix),
+    ):
         lives = [
-            live(WarmStart(wrap(UCB(3)), wrap(IPSWeighting(log)), rng=7), log, order, uniforms, rule, model)
+            live(WarmStart(wrap(UCB(3)), wrap(IPSWeighting(log)), rng=7), log, order, uniforms, how, model, chances)
             for wrap in (lambda part: part, Plain)
         ]
         assert lives[0].ends.tolist() == lives[1].ends.tolist()
         np.testing.assert_array_equal(lives[0].terms, lives[1].terms)
+        assert lives[0].n_lent == lives[1].n_lent
+        assert (lives[0].n_lent > 0) == (chances is not None)
 
 
 def test_a_learning_policy_lives_the_life_it_would_have_lived():
@@ -187,53 +195,64 @@ def test_a_rare_action_does_not_decide_how_long_policies_live():
     assert rule.n_rounds == int(1000 - 4 * math.sqrt(1000 * (1 - rule.chance)))
 
 
-def test_loans_make_up_what_is_missing_from_rows_that_have_gone_by():
-    """A choice of the rare action (p = 0.01, c = 0.1) is accepted with chance p + (1 - p) (c - p) / (1 - p) = c, by a
-    lender that came before, once ten have; other actions are not lent."""
-    rng = np.random.default_rng(26)
-    n = 4000
-    actions = (rng.random(n) < 0.01).astype(np.int64)
-    chances = np.tile([0.99, 0.01], (n, 1))
-    order = rng.permutation(n)
-    loans = draw_loans(actions, order, chances, np.zeros((n, 2)), 0.1, rng)
+def test_who_waits_lends_once_the_nearest_first():
+    """Rows 3, 5 and 8 wait with scores 0.1, 0.4 and 0.4; row 0 has 0.5: 5 lends, the older of equals, then 8, then 3.
+    A full queue lets its oldest go."""
+    loans = open_loans(np.tile([0.99, 0.01], (9, 1)), 0.1)
     assert loans.columns.tolist() == [-1, 0]
-    places = np.empty(n, dtype=np.int64)
-    places[order] = np.arange(n)
-    tenth = np.sort(places[actions == 1])[FEWEST_LENDERS - 1]
-    assert (loans.chances[: tenth + 1] == 0.0).all()
-    np.testing.assert_allclose(loans.chances[tenth + 1 :], 0.09 / 0.99)
-    lenders = loans.lenders[tenth + 1 :, 0]
-    assert (actions[lenders] == 1).all()
-    assert (places[lenders] < np.arange(tenth + 1, n)).all()
+    scores = np.zeros((9, 2))
+    scores[[0, 3, 5, 8], 1] = [0.5, 0.1, 0.4, 0.4]
+    for row in (3, 5, 8):
+        wait_to_lend(loans.waiting, loans.counts, 0, row)
+    assert [take_lender(loans.waiting, loans.counts, 0, scores, 1, 0) for _ in range(3)] == [5, 8, 3]
+    assert loans.counts.tolist() == [0]
+    for row in range(MOST_WAITING + 2):
+        wait_to_lend(loans.waiting, loans.counts, 0, row)
+    assert loans.waiting[0].tolist() == list(range(2, MOST_WAITING + 2))
 
 
-def test_the_nearest_of_the_lenders_drawn_lends():
-    """Predicted outcomes are 0 or 1 by kind, half each: of eight drawn none is of the user's kind once in 256."""
-    rng = np.random.default_rng(27)
-    n = 6000
-    kinds, actions = rng.integers(2, size=n), (rng.random(n) < 0.02).astype(np.int64)
-    predicted = np.tile(kinds[:, None].astype(float), (1, 2))
-    loans = draw_loans(actions, np.arange(n), np.tile([0.98, 0.02], (n, 1)), predicted, 0.2, rng)
-    lent = loans.chances[:, 0] > 0.0
-    assert np.mean(kinds[loans.lenders[lent, 0]] == kinds[lent]) > 0.97
+def test_loans_by_hand():
+    """Always 1, p(1) = 0.1 and c = 0.4. The first row is of 1 and thinned away (0.9 p < c is false only for p > 4/9,
+    here its own p is 0.5), so it waits. The second is of 0 with a draw of 0.2 < (0.4 - 0.1) / 0.9: it borrows. The
+    third would too, but nobody waits: it counts 0.1 / 0.4. The fourth is of 1 and accepted."""
+    log = hs.Log([1, 0, 0, 1], [1.0, 0.0, 0.0, 0.0], np.arange(4.0), [0.5, 0.9, 0.9, 0.1], n_actions=3)
+    policy, rule = Always(1), Acceptance(ROBUST, 0.4, 1.0, 4)
+    chances = np.tile([0.5, 0.1, 0.4], (4, 1))
+    uniforms = np.array([0.9, 0.2, 0.2, 0.3])
+    life = live(policy, log, np.arange(4), uniforms, rule, np.zeros((4, 3)), chances)
+    assert policy.told == [(1.0, 1, 1.0), (3.0, 1, 0.0)]
+    assert (life.n_lent, life.ends.tolist(), life.choices.tolist()) == (1, [1, 3], [1, 1])
+    assert life.weights.tolist() == [0.25, 1.0, 0.25, 0.25]
+    np.testing.assert_allclose(life.terms, [2.0, 0.0, 0.0, 0.0])
+    np.testing.assert_allclose(life.curve(log.outcomes), [0.5 / 1.25, 0.5 / 1.75])
 
 
-def test_a_policy_of_a_rare_action_lives_as_long_as_any_other_and_says_what_it_borrowed():
-    """The chance of a round is c whatever is played: 6,000 events at c = 0.1, within 5 standard deviations (from the
-    tenth row of the action on: 1,000 events or so go by before that)."""
+def test_a_learning_policy_with_a_rare_action_lives_the_life_it_would_have_lived():
+    """60 rounds of Thompson sampling, one action of three in 5 % of the rows, c = 0.1: 1,500 replays of 1,500 rows
+    against as many lives, plays of the rare action and clicks. While nobody waits the rare action is accepted too
+    seldom, and one row of it comes for every two rounds: within 5 standard errors and a tenth of the plays for that."""
     rng = np.random.default_rng(28)
-    log = rare_log(6000, rng, rare=0.01)
-    rule, predicted = Acceptance(ROBUST, 0.1, 1.0, 6000), np.zeros((6000, 5))
-    chances = np.tile([0.3, 0.25, 0.25, 0.19, 0.01], (6000, 1))
-    loans = draw_loans(log.actions, np.arange(6000), chances, predicted, 0.1, rng)
-    begun = int(np.argmax(loans.chances[:, 0] > 0.0))
-    uniforms = rng.random(6000)
-    rare, common = (live(AlwaysOfFive(a), log, np.arange(6000), uniforms, rule, predicted, loans) for a in (4, 0))
-    assert abs((rare.ends >= begun).sum() - 0.1 * (6000 - begun)) < 5 * math.sqrt(0.09 * 6000)
-    assert abs(common.ends.size - 600) < 5 * math.sqrt(0.09 * 6000)
-    assert common.n_lent == 0
-    assert rare.n_lent > 0.8 * rare.ends.size
-    assert set(rare.choices.tolist()) == {4}
+    rounds, runs = 60, 1500
+    chances = np.array([0.5, 0.45, 0.05])
+    rates = np.array([0.3, 0.4, 0.35])
+    plays, clicks = np.empty((2, runs)), np.empty((2, runs))
+    for run in range(runs):
+        policy, mine, won = ThompsonBeta(3, rng=rng), 0, 0.0
+        for draw in rng.random(rounds):
+            action = policy.play()
+            policy.update(None, action, float(draw < rates[action]))
+            mine, won = mine + (action == 2), won + rates[action]
+        actions = rng.choice(3, 1500, p=chances)
+        outcomes = (rng.random(1500) < rates[actions]).astype(float)
+        log = hs.Log(actions, outcomes, None, chances[actions], n_actions=3)
+        rule, matrix = Acceptance(ROBUST, 0.1, 1.0, rounds), np.tile(chances, (1500, 1))
+        policy, uniforms = ThompsonBeta(3, rng=rng), rng.random(1500)
+        life = live(policy, log, np.arange(1500), uniforms, rule, np.tile(rates, (1500, 1)), matrix)
+        plays[:, run] = mine, (life.choices == 2).sum() * rounds / life.ends.size
+        clicks[:, run] = won / rounds, life.curve(outcomes)[-1]
+    lived, replayed = plays.mean(axis=1)
+    assert abs(lived - replayed) < 5 * math.sqrt(plays.var(axis=1).sum() / runs) + 0.1 * lived
+    assert abs(clicks[0].mean() - clicks[1].mean()) < 5 * math.sqrt(clicks.var(axis=1).sum() / runs)
 
 
 def test_a_rare_action_leaves_differences_that_are_more_than_noise():
@@ -353,7 +372,13 @@ def test_a_tally_by_hand():
     outcomes = np.array([1.0, 2.0, 6.0])
     tally = LifeTally(3, 2, np.array([1, 2]))
     for run, rows in enumerate([[0, 1], [1, 2]]):
-        tally.add(run, Life(np.array(rows), np.array([0, 1]), np.empty(0), np.array([0, 0])), outcomes, 0.1, 0.5)
+        tally.add(
+            run,
+            Life(np.array(rows), np.array([0, 1]), np.empty(0), np.empty(0), np.array([0, 0])),
+            outcomes,
+            0.1,
+            0.5,
+        )
     assert tally.mean == pytest.approx(2.75)
     assert tally.curves.tolist() == [[1.0, 1.5], [2.0, 4.0]]
     np.testing.assert_allclose(tally.influences(), [(1 - 2.75) / 4, (2 - 2.75) / 2, (6 - 2.75) / 4])

@@ -194,8 +194,8 @@ def _tell_loans(comparison: Comparison) -> str:
     return (
         f"Up to {rule.clipped_share:.0%} of users had a chance below {rule.chance:.2g} of some action. Where a "
         "policy chose it, an earlier row of that action, with the nearest predicted outcome, told it what happened, "
-        f"in up to {shares[most]:.0%} of a policy's rounds ({most}). Values do not rest on this, what policies learnt of rare "
-        "actions does."
+        f"in up to {shares[most]:.0%} of a policy's rounds ({most}). Values do not "
+        "rest on this; what policies learnt of rare actions does."
     )
 
 

@@ -41,7 +41,7 @@ class LifeTally:
     def add(self, run: int, life: Life, outcomes: Floats, gain: float, seconds: float) -> None:
         """`gain` is what the choices are worth by a fixed regression."""
         curve = life.curve(outcomes)
-        rows, terms = life.contributions(outcomes)
+        rows, terms, weights = life.contributions(outcomes)
         self.means[run], self.gains[run], self.accepted[run] = curve[-1], gain, curve.size
         self.lent[run], self.counted[run] = life.n_lent, rows.size
         self.seconds += seconds
@@ -49,8 +49,9 @@ class LifeTally:
             return
         self.curves[run] = curve[np.minimum(self._checkpoints, curve.size) - 1]
         # No row comes twice in a shuffle.
-        self._weights[rows] += 1.0 / (rows.size * self.shuffles)
-        self._worths[rows] += terms / (rows.size * self.shuffles)
+        shares = weights / (weights.sum() * self.shuffles)
+        self._weights[rows] += shares
+        self._worths[rows] += terms * shares
 
     @property
     def mean(self) -> float:

@@ -16,7 +16,6 @@ from headstart.estimates.regression import predict_from
 from headstart.judgement.compare.noise import REPEATS, LifeTally
 from headstart.judgement.compare.policies import TODAY, StartPolicy
 from headstart.logs.log import Log
-from headstart.simulation.lending import draw_loans
 from headstart.simulation.rejection import ROBUST, Acceptance, Life, live, live_as_logged
 
 Lives: TypeAlias = dict[str, tuple[Life, float]]  # by policy, with the seconds that it took
@@ -76,16 +75,14 @@ class Shuffles:
     def _run(self, run: int, progress: Callable[[int], None] | None) -> Lives:
         for_rows, for_policy, for_draws = np.random.SeedSequence(self.seed, spawn_key=(run,)).spawn(3)
         part, order = self._deal(run, np.random.default_rng(for_rows))
-        start, draws = self.rows.take(part), np.random.default_rng(for_draws)
+        start = self.rows.take(part)
         predicted = predict_from(start, self.rows.contexts) if self.acceptance.method == ROBUST else None
-        uniforms, loans = draws.random(order.size), None
-        if predicted is not None and self.chances is not None:
-            loans = draw_loans(self.rows.actions, order, self.chances, predicted, self.acceptance.chance, draws)
+        uniforms = np.random.default_rng(for_draws).random(order.size)
         lives: Lives = {TODAY: (live_as_logged(self.rows, order, self.acceptance.n_rounds), 0.0)}
         for name, make in self.policies.items():
             started = time.perf_counter()
             policy = make(start, np.random.default_rng(for_policy))
-            life = live(policy, self.rows, order, uniforms, self.acceptance, predicted, loans)
+            life = live(policy, self.rows, order, uniforms, self.acceptance, predicted, self.chances)
             lives[name] = (life, time.perf_counter() - started)
             if progress is not None:
                 progress(1)

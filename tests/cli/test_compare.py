@@ -45,7 +45,15 @@ def test_a_table_a_verdict_and_a_figure(folder: Path):
     done = headstart("log.csv", *COLUMNS, *arguments, cwd=folder)
     assert done.returncode == 0, done.stderr
     text = " ".join(done.stdout.split())
-    for words in ("rejection replay", "ucb cold", "cold", "naive", "earned most", "naive and cold differ by"):
+    for words in (
+        "doubly robust",
+        "today's policy",
+        "ucb cold",
+        "cold",
+        "naive",
+        "earned most",
+        "naive and cold differ by",
+    ):
         assert words in text
     assert "estimated" not in text
     assert (folder / "out.png").read_bytes().startswith(b"\x89PNG")
@@ -59,10 +67,10 @@ def test_json_is_one_object_and_the_same_whatever_the_jobs(folder: Path):
         assert done.returncode == 0, done.stderr
         found.append(json.loads(done.stdout))
     assert found[0] == found[1]
-    assert {policy["name"] for policy in found[0]["policies"]} == {"cold", "naive", "ucb cold"}
+    assert {policy["name"] for policy in found[0]["policies"]} == {"cold", "naive", "ucb cold", "today's policy"}
     assert "they were estimated from its contexts" in found[0]["notes"][0]
     assert found[0]["rounds"] == 60
-    assert len(found[0]["to_cold"]) == 2
+    assert len(found[0]["to_cold"]) == len(found[0]["to_today"]) == 3
 
 
 def test_by_time(folder: Path):
@@ -77,7 +85,10 @@ def test_by_time(folder: Path):
     [
         (("nowhere.csv",), "nowhere.csv"),
         (("log.csv", *COLUMNS, "--split", "half"), "split must be 'random' or 'time'"),
-        (("log.csv", *COLUMNS, "--policies", "nobody"), "unknown policy 'nobody'; known for this log: cold, naive"),
+        (
+            ("log.csv", *COLUMNS, "--policies", "nobody"),
+            "unknown policy 'nobody'; known for this log: start, cold, naive",
+        ),
         (("log.csv", *COLUMNS, "--share", "1"), "share must leave at least two rows on both sides"),
         (("log.csv", "--action", "nothing"), "nothing"),
     ],

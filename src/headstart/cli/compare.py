@@ -43,7 +43,8 @@ def compare_policies(
     """Which way of using this log would have earned most, and is the difference more than noise?
 
     Policies start from a fifth of the rows and live through the others as if they had met those users: a row counts
-    when its action is the policy's own choice. Beside them stand a cold start (no log) and a naive one (the raw log).
+    when its action is the policy's own choice. First stand [bold]start[/bold], which the service would run, and
+    today's policy, which made the log; beside them a cold start (no log) and a naive one (the raw log).
 
     [dim]headstart compare clicks.parquet[/dim] recognises common column names and says which;
     [dim]headstart compare clicks.csv --action ad --outcome click --contexts age,city --figure out.png[/dim] is told.
@@ -116,28 +117,42 @@ def _tell(found: Comparison, reading: str, *, as_json: bool, figure: Path | None
 
 
 def _print(found: Comparison) -> None:
-    rule = found.acceptance
-    title = (
-        f"{rule.method}: {rule.n_rounds:,} rounds a policy, {found.shuffles} shuffles of {found.n_log:,} rows to "
-        f"start from and {found.n_stream:,} to live through"
-    )
-    table = Table(title=title, title_justify="left")
+    from headstart.judgement.compare.policies import COLD, START, TODAY
+
+    out.print(escape(found.counts()), highlight=False)
+    table = Table(title="mean outcome per user", title_justify="left")
     table.add_column("policy", no_wrap=True)
-    for column in ("per user", "more than cold", "to the best"):
+    lent = max(earning.n_lent for earning in found.earnings) > 0.0
+    for column in ("per user", "more than today", "more than cold", "to the best", "rounds", *(["borrowed"] * lent)):
         table.add_column(column, justify="right", no_wrap=True)
     to_best = {difference.policy: difference for difference in found.to_best}
-    to_cold = {difference.policy: difference for difference in found.to_cold}
-    for earning in found.earnings:
-        cold, best = to_cold.get(earning.name), to_best.get(earning.name)
+    first = [earning for earning in found.earnings if earning.name in (START, TODAY)]
+    for earning in [*first, *(each for each in found.earnings if each not in first)]:
+        best, is_today = to_best.get(earning.name), earning.name == TODAY
         table.add_row(
             escape(earning.name),
             f"{earning.mean:.4g} ± {earning.high - earning.mean:.2g}",
-            "" if cold is None else f"{cold.value:+.3g} ± {cold.high - cold.value:.2g}",
+            _gap(found, earning.name, TODAY),
+            _gap(found, earning.name, COLD),
             "[bold]best[/bold]" if best is None else "noise" if best.is_noise else f"{best.value:+.3g}",
+            "" if is_today else f"{earning.n_accepted:,.0f}",
+            *(["" if is_today else f"{earning.n_lent / earning.n_accepted:.0%}"] * lent),
+            end_section=bool(first) and earning is first[-1],
         )
     out.print(table)
-    out.print(f"[dim]± is a {found.level:.0%} interval; those of differences hold together.[/dim]", highlight=False)
+    out.print(
+        f"[dim]± is a {found.level:.0%} interval of that number alone; 'noise' to the best allows for comparing "
+        f"{len(found.to_best)} with it.[/dim]",
+        highlight=False,
+    )
     for sentence in found.verdict():
         out.print(escape(sentence), highlight=False)
     for note in found.notes:
         out.print(f"[dim]Note: {escape(note)}.[/dim]", highlight=False)
+
+
+def _gap(found: Comparison, policy: str, other: str) -> str:
+    if policy == other:
+        return ""
+    gap = found.difference(policy, other)
+    return f"{gap.value:+.3g} ± {gap.high - gap.value:.2g}"

@@ -1,8 +1,9 @@
 """Off-policy estimates: what a fixed policy would earn, from a log of another one, with intervals.
 
 Letters: pi the policy in question, p the log's propensity of the action taken, w = pi(a | x) / p the weight of a row,
-m_a(x) a regression of the outcome fitted to other rows. Every estimate but the direct method is a sum of terms over a
-sum of divisors, so one rule gives all standard errors (`weigh_ratio`). For a policy that learns while it plays see
+m_a(x) a regression of the outcome fitted to other rows. Replay, IPS and SNIPS are a sum of terms over a sum of
+divisors, so one rule gives their standard errors (`weigh_ratio`); `estimates.intervals` makes all intervals.
+Rows of one unit (`log.units`) are added up before they are squared. For a policy that learns while it plays see
 `compare`.
 """
 
@@ -10,17 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from headstart.arrays import Bools, Floats
+from headstart.arrays import Bools, Floats, Integers
 from headstart.checks import check_number, check_whole
 from headstart.errors import LogError, OptionError
 from headstart.estimates.cross_fit import check_folds, deal_folds
-from headstart.estimates.doubly_robust import robust_terms
+from headstart.estimates.doubly_robust import cut
+from headstart.estimates.intervals import Spread, mean_intervals, shape_of_rows, skewness_of, tilt_of
 from headstart.estimates.regression import Regressor, predict_from, predict_others
-from headstart.estimates.weighted import kish_size, weigh_ratio
+from headstart.estimates.weighted import Ratio, kish_size, root_sum_square, weigh_ratio
 from headstart.evaluators.compiled import check_has_propensities
 from headstart.logs.log import Log
 from headstart.randomness import RNG, as_generator
@@ -54,9 +57,9 @@ def estimate_values(
     policy
         A function context -> chances or action, the chances of every row, or an action per row.
     level
-        Of the intervals, which are Student's with `n_effective` - 1 degrees of freedom.
+        Of the intervals: Wilson's for outcomes that are 0 or 1, Student's with the skewness undone for others.
     bootstrap
-        So many resamples of the rows, whose percentiles are the interval; 0 for Student's.
+        So many resamples of the rows, whose percentiles are the interval; 0 for the rule above.
     rng
         Draws the resamples.
     """
@@ -81,19 +84,22 @@ def replay(log: Log, policy: Policy, *, level: float = 0.95, bootstrap: int = 0,
             "doubly_robust"
         )
     agreed = _taken(as_chances(policy, log), log)
-    return _ratio("replay", agreed * log.outcomes, agreed, agreed, level, bootstrap, rng)
+    return _weighted_mean("replay", log, agreed, level, bootstrap, rng)
 
 
 def ips(log: Log, policy: Policy, *, level: float = 0.95, bootstrap: int = 0, rng: RNG = 0) -> Estimate:
     """Inverse propensity scoring: the mean of w y. Unbiased; unbounded where propensities are small."""
     weights = _weights(log, policy, "ips")
-    return _ratio("ips", weights * log.outcomes, np.ones(len(log)), weights, level, bootstrap, rng)
+    _check_agrees("ips", weights)
+    terms, level = weights * log.outcomes, check_number("level", level, 0.0, 1.0)
+    found = _Found("ips", weigh_ratio(terms, np.ones(len(log))), weights, skewness_of(terms, np.ones(len(log))))
+    return _tell(found, log, np.ones(len(log)), terms, level, _resample(terms, None, log, bootstrap, rng))
 
 
 def snips(log: Log, policy: Policy, *, level: float = 0.95, bootstrap: int = 0, rng: RNG = 0) -> Estimate:
     """Self-normalised: sum of w y / sum of w. Stays in the range of outcomes; bias of order 1 / n_effective."""
     weights = _weights(log, policy, "snips")
-    return _ratio("snips", weights * log.outcomes, weights, weights, level, bootstrap, rng)
+    return _weighted_mean("snips", log, weights, level, bootstrap, rng)
 
 
 def doubly_robust(
@@ -106,20 +112,39 @@ def doubly_robust(
     bootstrap: int = 0,
     rng: RNG = 0,
 ) -> Estimate:
-    """The mean of sum_a pi(a | x) m_a(x) + w (y - m_a(x)): right if the propensities or the regression are.
+    """The mean of sum_a pi(a | x) m_a(x), plus the residuals y - m_a(x) weighted by w: right if the propensities or
+    the regression are.
 
-    (Dudik et al. 2011.) `estimator` is any scikit-learn regressor, fitted per action to the other folds; by default
-    ridge regressions that lean on slopes common to all actions, each row predicted by all others. Resamples keep the
-    predictions.
+    (Dudik et al. 2011.) Weights are normalised to shares, and a share above 1 / sqrt(rows that agree) is cut, as in
+    `estimates.doubly_robust`; what the cut moved is counted as error. `estimator` is any scikit-learn regressor,
+    fitted per action to the other folds; by default ridge regressions that lean on slopes common to all actions, each
+    row predicted by all others. Resamples keep the predictions.
     """
     chances = as_chances(policy, log)
-    weights = _weights(log, chances, "doubly_robust")
+    weights, level = _weights(log, chances, "doubly_robust"), check_number("level", level, 0.0, 1.0)
+    _check_agrees("doubly robust", weights)
     if estimator is not None:
         check_folds(n_folds, len(log))
     predicted, _ = predict_others(log, estimator, n_folds, rng)
-    propensities = _propensities(log, "doubly_robust")
-    terms = (chances * robust_terms(log.actions, log.outcomes, 1.0 / propensities, predicted)).sum(axis=1)
-    return _ratio("doubly robust", terms, np.ones(len(log)), weights, level, bootstrap, rng)
+    expected = (chances * predicted).sum(axis=1)
+    residuals = log.outcomes - _taken(predicted, log)
+    shares = _cut_shares(weights)
+    correction, n = float(shares @ residuals), len(log)
+    pulls = shares * (residuals - correction) / np.maximum(1.0 - shares, 0.5)  # without the row's own pull
+    moved = (expected - expected.mean()) / max(n - 1, 1)
+    allowance = float((weights / weights.sum() - shares) @ residuals)
+    influence = np.append(pulls + moved, allowance)  # what the cut changed is an error that no row answers for
+    found = _Found(
+        "doubly robust",
+        Ratio(float(expected.mean()) + correction, influence),
+        weights,
+        skewness_of(residuals, shares),
+    )
+
+    def value_of(rows: Integers) -> float:
+        return float(expected[rows].mean() + _cut_shares(weights[rows]) @ residuals[rows])
+
+    return _tell(found, log, shares, residuals, level, _resample_values(value_of, n, bootstrap, rng))
 
 
 def direct_method(
@@ -198,29 +223,86 @@ def _weights(log: Log, policy: Policy, who: str) -> Floats:
     return _taken(chances, log) / propensities
 
 
-def _ratio(
-    method: str, terms: Floats, divisors: Floats, weights: Floats, level: float, bootstrap: int, rng: RNG
-) -> Estimate:
-    """sum of terms / sum of divisors, its influence function's standard error, and an interval."""
-    from scipy.special import stdtrit
-
-    level = check_number("level", level, 0.0, 1.0)
+def _check_agrees(method: str, weights: Floats) -> None:
     if not weights.any():
         raise LogError(f"{method}: the policy agrees with no row of the log")
-    ratio, effective = weigh_ratio(terms, divisors), kish_size(weights)
-    value, error = ratio.value, ratio.standard_error
-    if bootstrap:
-        values = _resample(terms, divisors, check_whole("bootstrap", bootstrap), as_generator(rng))
-        low, high = np.quantile(values, [0.5 - level / 2.0, 0.5 + level / 2.0])
-        return Estimate(value, float(values.std(ddof=1)), float(low), float(high), effective, method)
-    half = float(stdtrit(max(effective - 1.0, 1.0), 0.5 + level / 2.0)) * error
-    return Estimate(value, error, value - half, value + half, effective, method)
 
 
-def _resample(terms: Floats, divisors: Floats, times: int, generator: np.random.Generator) -> Floats:
-    values = np.empty(times)
-    for b in range(times):
-        rows = generator.integers(terms.size, size=terms.size)
-        total = divisors[rows].sum()
-        values[b] = terms[rows].sum() / total if total > 0.0 else np.nan
+class _Found(NamedTuple):
+    """An estimate before it has an interval."""
+
+    method: str
+    ratio: Ratio
+    weights: Floats
+    skewness: float  # of what is averaged
+
+
+def _weighted_mean(method: str, log: Log, weights: Floats, level: float, bootstrap: int, rng: RNG) -> Estimate:
+    """sum of w y / sum of w."""
+    level = check_number("level", level, 0.0, 1.0)
+    _check_agrees(method, weights)
+    terms = weights * log.outcomes
+    found = _Found(method, weigh_ratio(terms, weights), weights, skewness_of(log.outcomes, weights))
+    return _tell(found, log, weights, log.outcomes, level, _resample(terms, weights, log, bootstrap, rng))
+
+
+def _tell(found: _Found, log: Log, shares: Floats, averaged: Floats, level: float, resampled: Floats) -> Estimate:
+    """The estimate with its error and an interval; `shares` are what each of the values `averaged` counts."""
+    value, effective, error = found.ratio.value, kish_size(found.weights), found.ratio.standard_error
+    if log.units is not None and np.isfinite(error) and error > 0.0:
+        clustered = root_sum_square(_by_unit(found.ratio.influence, log.units))
+        effective *= min(1.0, (error / clustered) ** 2) if clustered > 0.0 else 1.0
+        error = clustered
+    if resampled.size:
+        low, high = np.quantile(resampled, [0.5 - level / 2.0, 0.5 + level / 2.0])
+        return Estimate(value, float(resampled.std(ddof=1)), float(low), float(high), effective, found.method)
+    shape = shape_of_rows(log.actions, averaged, log.n_actions)
+    shape = shape._replace(is_binary=bool(np.isin(log.outcomes, (0.0, 1.0)).all()))
+    scatter = max(value * (1.0 - value), 0.0) if shape.is_binary else _scatter(averaged, shares)
+    if found.method == "ips" and not shape.is_binary:
+        # Terms that hold the weights say all that is known of their spread: no other rows are like them.
+        scatter = error * error * effective
+        shape = shape._replace(variance=scatter, skewness=found.skewness)
+    tilt = tilt_of(shares)
+    spread = Spread(*(np.array([each]) for each in (value, error, effective, scatter, tilt)))
+    ends = mean_intervals(spread, shape, np.array([found.skewness]), level)
+    return Estimate(value, error, float(ends[0][0]), float(ends[1][0]), effective, found.method)
+
+
+def _scatter(values: Floats, shares: Floats) -> float:
+    """The weighted variance."""
+    apart = values - (shares @ values) / shares.sum()
+    return float(shares @ apart**2 / shares.sum())
+
+
+def _by_unit(influence: Floats, units: Integers) -> Floats:
+    """Influences added up within units; what comes after the rows stays as it is."""
+    together = np.bincount(units, influence[: units.size]).astype(np.float64)
+    return np.append(together, influence[units.size :])
+
+
+def _cut_shares(weights: Floats) -> Floats:
+    """Weights as shares of which none is above 1 / sqrt(rows with weight)."""
+    shares, agrees = np.zeros(weights.size), weights > 0.0
+    if agrees.any():
+        shares[agrees] = cut(weights[agrees] / weights.sum(), 1.0 / np.sqrt(agrees.sum()))
+    return shares
+
+
+def _resample(terms: Floats, divisors: Floats | None, log: Log, bootstrap: int, rng: RNG) -> Floats:
+    """Values of resamples of the rows; empty if none are asked for."""
+
+    def value_of(rows: Integers) -> float:
+        total = float(rows.size if divisors is None else divisors[rows].sum())
+        return float(terms[rows].sum()) / total if total > 0.0 else np.nan
+
+    return _resample_values(value_of, len(log), bootstrap, rng)
+
+
+def _resample_values(value_of: Callable[[Integers], float], n: int, bootstrap: int, rng: RNG) -> Floats:
+    if not bootstrap:
+        return np.empty(0)
+    generator = as_generator(rng)
+    times = check_whole("bootstrap", bootstrap)
+    values: Floats = np.array([value_of(generator.integers(n, size=n)) for _ in range(times)])
     return values[~np.isnan(values)]

@@ -240,6 +240,8 @@ class Log:
             ww=self._add(None if w is None else w * w),
             wwy=self._add(None if w is None else w * w * y),
             wwyy=self._add(None if w is None else w * w * y * y),
+            yyy=self._add(_cubes(y)),
+            www=self._add(None if w is None else w * w * w),
             lowest=self._extreme(y, np.minimum, np.inf),
             highest=self._extreme(y, np.maximum, -np.inf),
             rarest=self._extreme(self.propensities, np.minimum, np.inf),
@@ -287,6 +289,12 @@ class Log:
         found = np.full(self.n_actions, start)
         of.at(found, self.actions, values)
         return np.where(np.isinf(found), np.nan, found)
+
+
+def _cubes(values: Floats) -> Floats:
+    """y^3; infinite for values that have none."""
+    with np.errstate(over="ignore"):
+        return values**3
 
 
 def _rows_of(values: Floats | None, chosen: NDArray[np.generic]) -> Floats | None:

@@ -25,6 +25,8 @@ class ActionSums:
     ww: Floats
     wwy: Floats
     wwyy: Floats
+    yyy: Floats
+    www: Floats
     lowest: Floats  # smallest outcome
     highest: Floats  # largest outcome
     rarest: Floats  # smallest propensity

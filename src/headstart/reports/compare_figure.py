@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headstart.judgement.compare.comparison import Comparison
-from headstart.judgement.compare.policies import COLD, NAIVE
+from headstart.judgement.compare.policies import COLD, NAIVE, TODAY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +24,11 @@ _LINES: list[LineStyleType] = [
     (0, (8, 2)),
     (0, (4, 2, 1, 2)),
 ]
-_REFERENCES: dict[str, tuple[str, LineStyleType]] = {COLD: ("#1f2328", "-"), NAIVE: ("#8a8f98", "--")}
+_REFERENCES: dict[str, tuple[str, LineStyleType]] = {
+    COLD: ("#1f2328", "-"),
+    NAIVE: ("#8a8f98", "--"),
+    TODAY: ("#8a8f98", ":"),
+}
 
 
 def draw_comparison(comparison: Comparison, path: Path) -> None:

@@ -11,14 +11,16 @@ unconfounded given x). Events are independent, so by induction the accepted ones
 policy's own life, and the number of accepted among n events is binomial (n, c) for any policy. With c = p = 1 / K
 nothing is drawn: that is Li et al. (2011); Mandel et al. (2016) have it for Markov decision processes.
 
-Where such a c accepts too few events, it is taken larger and an event with p < c is accepted whenever b = a: users
-whose action had a propensity below c are then met p / c times as often as they should be (a bias that is counted and
-told), and the value is estimated from all events, the rejected too, by the doubly robust term
+The value is estimated from all events, the rejected too, by the doubly robust term
 
     m_b(x) + 1{b = a} (y - m_a(x)) / p,
 
-whose mean given x and the history is that of the outcome of the choice, whatever m is (m comes from other rows).
-It is the non-stationary doubly robust estimate of Dudik et al. (2012), the choice drawn instead of averaged over.
+whose mean given x and the history is that of the outcome of the choice, whatever m is (m comes from other rows). It
+is the non-stationary doubly robust estimate of Dudik et al. (2012), the choice drawn instead of averaged over. So c
+does not bear on how many rows the value rests on, only on how many rounds the policy has to learn in. Where an action
+is so rare that c leaves too few of them, c is taken larger: a choice b with p(b | x) < c is then accepted whenever b
+= a, and, in as many of the other cases as are missing, answered by an earlier row of b that has taught nothing yet
+(`lending`). The share of such rounds is counted and told.
 """
 
 from __future__ import annotations
@@ -35,10 +37,14 @@ from headstart.kernels.arrays import copy_into
 from headstart.logs.log import Log
 from headstart.parts.abilities import OracleAbilities, missing_method
 from headstart.parts.contracts import Oracle, State
+from headstart.simulation.lending import no_loans, open_loans, take_lender, wait_to_lend
 
 _EVEN = 1e-6  # how far from 1/K a propensity of a log by lot may be
+_ENOUGH, _ENOUGH_EACH = 500, 50  # rounds to learn in, in all and for each action
+_FEW_USERS = 0.01  # whose chances may be smaller than the rest's
+_FEWEST = 20  # rows that a user's action must be expected to have for its weight to count in full
 
-REPLAY, REJECTION, ROBUST = "replay", "rejection replay", "doubly robust replay"
+REPLAY, ROBUST = "replay", "doubly robust replay"
 
 
 def is_even(log: Log) -> bool:
@@ -54,24 +60,29 @@ class Acceptance:
     chance: float  # c
     clipped_share: float  # of users whose chance of some action (the worst) is below c
     n_rounds: int  # accepted events that all policies are compared over
+    floor: float = 0.0  # propensities below count as this much in the terms
+
+    @property
+    def is_lending(self) -> bool:
+        """Whether choices of rare actions are partly answered by earlier rows."""
+        return self.clipped_share > 0.0
 
 
 def choose_acceptance(log: Log, n_stream: int, rounds: int | None) -> Acceptance:
-    """The largest chance that is unbiased, if it leaves enough rounds; else one that does, with its bias counted.
+    """The largest chance that needs no loans but for one user in a hundred, if it leaves enough rounds; else one that
+    does.
 
-    Enough are 200, or 20 for each action if that is more: below, a policy that tries every action a few times has
-    hardly begun to decide. Rounds are those that all but one run in 30,000 reach (4 standard deviations of the
-    binomial).
+    Enough without loans are 500, or 50 for each action if that is more, or a third of what a log by lot would have;
+    with loans it is twice as many: a life that is partly borrowed should at least be long enough to learn in. Rounds
+    are those that all but one run in 30,000 reach (4 standard deviations of the binomial).
     """
-    assert log.propensities is not None
-    chances = log.propensities if log.propensity_matrix is None else log.propensity_matrix
-    even = 1.0 / log.n_actions
-    exact = even if is_even(log) else min(float(chances.min()), even)
-    enough = min(max(200, 20 * log.n_actions), rounds or n_stream)
-    method = REPLAY if is_even(log) else REJECTION
-    chance = exact
-    if exact * n_stream < enough:
-        method, chance = ROBUST, max(exact, min(even, enough / n_stream))
+    even, is_by_lot = 1.0 / log.n_actions, is_even(log)
+    chance = even if is_by_lot else min(_common_chance(log), even)
+    many = max(_ENOUGH, _ENOUGH_EACH * log.n_actions)
+    enough = min(many, n_stream * even / 3.0)
+    if not is_by_lot and chance * n_stream < min(enough, rounds or n_stream):
+        wanted = 2.0 * enough if rounds is None else min(2.0 * enough, rounds + 5.0 * np.sqrt(rounds))
+        chance = max(chance, min(even, float(wanted) / n_stream))
     expected = chance * n_stream
     reached = int(expected - 4.0 * np.sqrt(expected * (1.0 - chance)))
     if expected < 2.0:
@@ -79,7 +90,26 @@ def choose_acceptance(log: Log, n_stream: int, rounds: int | None) -> Acceptance
             f"of {n_stream} events to replay only some {expected:.1f} would be accepted: too few to compare anything"
         )
     n_rounds = max(2, reached)
-    return Acceptance(method, chance, _share_below(log, chance), min(rounds or n_rounds, n_rounds))
+    return Acceptance(
+        REPLAY if is_by_lot else ROBUST,
+        chance,
+        _share_below(log, chance),
+        min(rounds or n_rounds, n_rounds),
+        0.0 if is_by_lot else min(even, _FEWEST / n_stream),
+    )
+
+
+def _common_chance(log: Log) -> float:
+    """The chance of every action that all but one user in a hundred have, whichever the action."""
+    if log.propensity_matrix is not None:
+        return float(np.quantile(log.propensity_matrix, _FEW_USERS, axis=0, method="lower").min())
+    assert log.propensities is not None
+    found = []
+    for action in np.unique(log.actions):
+        chances = np.sort(log.propensities[log.actions == action])
+        stands_for = np.cumsum(1.0 / chances) / len(log)  # a row stands for 1/p users
+        found.append(chances[min(int(np.searchsorted(stands_for, _FEW_USERS)), chances.size - 1)])
+    return float(min(found))
 
 
 def _share_below(log: Log, chance: float) -> float:
@@ -100,6 +130,9 @@ class Life:
     order: Integers  # rows of the log as they came
     ends: Integers  # (T,) places in `order` of the accepted events
     terms: Floats  # (events gone through,); empty where replay needs none
+    weights: Floats  # (events gone through,) what each term counts; 1 but where a rare action could not be borrowed
+    choices: Integers  # (T,) what the policy chose in each round
+    n_lent: int = 0  # of the accepted events, those whose outcome an earlier row lent
 
     @property
     def accepted(self) -> Integers:
@@ -109,30 +142,47 @@ class Life:
     def curve(self, outcomes: Floats) -> Floats:
         """The mean outcome per round up to each round, (T,)."""
         if self.terms.size:
-            return np.cumsum(self.terms)[self.ends] / (self.ends + 1.0)
+            return np.cumsum(self.weights * self.terms)[self.ends] / np.cumsum(self.weights)[self.ends]
         return np.cumsum(outcomes[self.accepted]) / np.arange(1.0, self.ends.size + 1.0)
 
-    def contributions(self, outcomes: Floats) -> tuple[Integers, Floats]:
-        """The rows that the value is the mean of, and what each contributes."""
+    def contributions(self, outcomes: Floats) -> tuple[Integers, Floats, Floats]:
+        """The rows that the value is the mean of, what each says, and how much it counts."""
         if self.terms.size:
             n = int(self.ends[-1]) + 1
-            return self.order[:n], self.terms[:n]
-        return self.accepted, outcomes[self.accepted]
+            return self.order[:n], self.terms[:n], self.weights[:n]
+        return self.accepted, outcomes[self.accepted], np.ones(self.ends.size)
+
+
+def live_as_logged(log: Log, order: Integers, n_rounds: int) -> Life:
+    """The life of the logging policy itself: every row as it came. Its curve is read at `n_rounds` even places."""
+    ends = np.ceil(np.linspace(0.0, order.size, n_rounds + 1)[1:]).astype(np.int64) - 1
+    return Life(order, ends, log.outcomes[order], np.ones(order.size), log.actions[order[ends]])
 
 
 def live(
-    policy: Oracle, log: Log, order: Integers, uniforms: Floats, acceptance: Acceptance, predicted: Floats | None
+    policy: Oracle,
+    log: Log,
+    order: Integers,
+    uniforms: Floats,
+    acceptance: Acceptance,
+    predicted: Floats | None,
+    chances: Floats | None = None,
 ) -> Life:
-    """Let the policy, which is changed, meet these rows in this order; None in `predicted` for plain outcomes."""
+    """Let the policy, which is changed, meet these rows in this order.
+
+    None in `predicted` for plain outcomes; `chances` of every action, (n, K), where rare ones may be borrowed.
+    """
     _check_policy(policy, log)
-    ends = np.empty(acceptance.n_rounds, dtype=np.int64)
-    terms = np.empty(0 if predicted is None else order.size)
+    ends, choices = (np.empty(acceptance.n_rounds, dtype=np.int64) for _ in range(2))
+    terms, weights = (np.empty(0 if predicted is None else order.size) for _ in range(2))
     model = np.empty((0, 0)) if predicted is None else predicted
-    done = np.zeros(2, dtype=np.int64)  # accepted, seen
+    done = np.zeros(3, dtype=np.int64)  # accepted, seen, lent
     abilities = OracleAbilities(policy)
     abilities.reserve(ends.size)
     assert log.propensities is not None
-    arguments = (model, order, uniforms, acceptance.chance, ends, terms, done)
+    loans = no_loans(log.n_actions) if chances is None else open_loans(chances, acceptance.chance)
+    rule = (acceptance.chance, acceptance.floor)
+    arguments = (model, order, uniforms, *rule, *loans, ends, choices, terms, weights, done)
     state = abilities.kernel_state
     if state is None:
         _run_plain(policy, log, *arguments)
@@ -140,9 +190,34 @@ def live(
         scratch = (np.empty(log.n_features), np.ones(log.n_actions, dtype=np.bool_))
         whole = (state, *scratch, log.contexts, log.actions, log.outcomes, log.propensities, *arguments)
         kernels.compiled(_run, *kernels.states_in(whole), allocates=False)(*whole)
-    if done[0] == 0:
+    n, seen = int(done[0]), int(done[1])
+    if n == 0:
         raise LogError(f"{policy!r} agreed with none of {order.size} events")
-    return Life(order, ends[: done[0]].copy(), terms[: done[1]].copy())
+    kept = (terms[:seen].copy(), weights[:seen].copy(), choices[:n].copy())
+    return Life(order, ends[:n].copy(), *kept, int(done[2]))
+
+
+@kernels.kernel
+def _value(
+    chosen: int,
+    event: int,
+    action: int,
+    outcome: float,
+    p: float,
+    predicted: Floats,
+    chance: float,
+    columns: Integers,
+    chances: Floats,
+    counts: Integers,
+) -> tuple[float, float]:
+    """The doubly robust term of a choice and what it counts; `p` is the propensity of the action taken."""
+    term, weight = predicted[event, chosen], 1.0
+    if chosen == action:
+        term += (outcome - predicted[event, action]) / p
+    column = columns[chosen]
+    if column >= 0 and counts[column] == 0 and chances[event, column] < chance:
+        weight = chances[event, column] / chance
+    return term, weight
 
 
 def _run(
@@ -157,8 +232,15 @@ def _run(
     order: Integers,
     uniforms: Floats,
     chance: float,
+    floor: float,
+    columns: Integers,
+    chances: Floats,
+    waiting: Integers,
+    counts: Integers,
     ends: Integers,
+    choices: Integers,
     terms: Floats,
+    weights: Floats,
     done: Integers,
 ) -> None:
     for i in range(order.size):
@@ -167,16 +249,37 @@ def _run(
         event = order[i]
         copy_into(context, contexts[event])
         chosen = play(policy, context, available)
-        action = actions[event]
+        action, outcome, p = actions[event], logged[event], propensities[event]
         if terms.size > 0:
-            terms[i] = predicted[event, chosen]
-            if chosen == action:
-                terms[i] += (logged[event] - predicted[event, action]) / propensities[event]
+            terms[i], weights[i] = _value(
+                chosen, event, action, outcome, max(p, floor), predicted, chance, columns, chances, counts
+            )
         done[1] += 1
-        if chosen == action and uniforms[i] * propensities[event] < chance:
-            update(policy, context, action, logged[event])
-            ends[done[0]] = i
+        is_own = chosen == action and uniforms[i] * p < chance
+        is_lent = chosen != action and _may_borrow(chosen, event, uniforms[i], chance, columns, chances, counts)
+        if is_own:
+            update(policy, context, action, outcome)
+        elif is_lent:
+            lender = take_lender(waiting, counts, columns[chosen], predicted, chosen, event)
+            update(policy, context, chosen, logged[lender])
+            done[2] += 1
+        if not is_own and columns[action] >= 0:
+            wait_to_lend(waiting, counts, columns[action], event)
+        if is_own or is_lent:
+            ends[done[0]], choices[done[0]] = i, chosen
             done[0] += 1
+
+
+@kernels.kernel
+def _may_borrow(
+    chosen: int, event: int, uniform: float, chance: float, columns: Integers, chances: Floats, counts: Integers
+) -> bool:
+    """Whether somebody waits, and this is one of the (c - p) / (1 - p) of cases that are missing."""
+    column = columns[chosen]
+    if column < 0 or counts[column] == 0:
+        return False
+    p = chances[event, column]
+    return bool(uniform * (1.0 - p) < chance - p)
 
 
 def _run_plain(
@@ -186,26 +289,40 @@ def _run_plain(
     order: Integers,
     uniforms: Floats,
     chance: float,
+    floor: float,
+    columns: Integers,
+    chances: Floats,
+    waiting: Integers,
+    counts: Integers,
     ends: Integers,
+    choices: Integers,
     terms: Floats,
+    weights: Floats,
     done: Integers,
 ) -> None:
     """The same, one Python call at a time, for parts without kernels."""
     assert log.propensities is not None
-    propensities = log.propensities
     for i, event in enumerate(order):
         if done[0] == ends.size:
             return
         context, action, outcome = log.contexts[event], int(log.actions[event]), float(log.outcomes[event])
-        chosen = policy.play(context)
+        p, chosen = float(log.propensities[event]), int(policy.play(context))
+        rare = (chance, columns, chances, counts)
         if terms.size:
-            terms[i] = predicted[event, chosen]
-            if chosen == action:
-                terms[i] += (outcome - predicted[event, action]) / propensities[event]
+            terms[i], weights[i] = _value(chosen, event, action, outcome, max(p, floor), predicted, *rare)
         done[1] += 1
-        if chosen == action and uniforms[i] * propensities[event] < chance:
+        is_own = chosen == action and uniforms[i] * p < chance
+        is_lent = chosen != action and _may_borrow(chosen, event, uniforms[i], *rare)
+        if is_own:
             policy.update(context, action, outcome)
-            ends[done[0]] = i
+        elif is_lent:
+            lender = take_lender(waiting, counts, columns[chosen], predicted, chosen, event)
+            policy.update(context, chosen, float(log.outcomes[lender]))
+            done[2] += 1
+        if not is_own and columns[action] >= 0:
+            wait_to_lend(waiting, counts, columns[action], event)
+        if is_own or is_lent:
+            ends[done[0]], choices[done[0]] = i, chosen
             done[0] += 1
 
 

@@ -29,7 +29,8 @@ def test_by_hand():
     assert a.standard_error == pytest.approx(np.sqrt(128 / 9) / 6 * np.sqrt(1.8 / 0.8))
     assert a.heaviest_share == pytest.approx(4 / 6)
     assert b.standard_error == pytest.approx(1.0)
-    assert (b.low, b.high) == pytest.approx((1 - 12.706205, 1 + 12.706205))  # Student's t with one degree of freedom
+    # Two rows, and the log's variance (2) for two more: (2 * 1 + 2 * 2 / 2) / 4 = 1, three degrees of freedom
+    assert (b.low, b.high) == pytest.approx((1 - 3.182446, 1 + 3.182446))
     assert (found.best, found.second) == (0, 1)
     assert found.lead == pytest.approx(4 / 3)
 
@@ -42,10 +43,10 @@ def test_means_and_sizes_are_those_of_the_evaluator():
 
 
 def test_no_success_in_fifty_rows_still_has_an_interval():
-    """Wilson's interval for 0 of 50: upper end z^2 / (n + z^2), z Student's with 49 degrees of freedom."""
+    """Wilson's interval for 0 of 50: upper end z^2 / (n + z^2), z the normal quantile."""
     log = Log([0] * 50 + [1] * 50, [0.0] * 50 + [1.0] * 50, propensities=[0.5] * 100)
     none, all_of_them = describe(log).actions
-    quantile = 2.0095752
+    quantile = 1.959963985
     assert (none.low, none.high) == pytest.approx((0.0, quantile**2 / (50 + quantile**2)), rel=1e-6)
     assert (all_of_them.low, all_of_them.high) == pytest.approx((1 - none.high, 1.0))
 

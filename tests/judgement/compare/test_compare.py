@@ -15,10 +15,19 @@ from headstart.evaluators import IPSWeighting
 from headstart.judgement.compare.compare import compare, count_comparison_steps
 from headstart.judgement.compare.comparison import Comparison
 from headstart.judgement.compare.noise import LifeTally, standard_error
-from headstart.judgement.compare.policies import COLD, NAIVE, default_policies
+from headstart.judgement.compare.policies import COLD, NAIVE, START, TODAY, default_policies
 from headstart.logs.tables import scan_log
 from headstart.oracles import UCB, ThompsonBeta
-from headstart.simulation.rejection import REJECTION, REPLAY, ROBUST, Acceptance, Life, choose_acceptance, live
+from headstart.simulation.lending import MOST_WAITING, open_loans, take_lender, wait_to_lend
+from headstart.simulation.rejection import (
+    REPLAY,
+    ROBUST,
+    Acceptance,
+    Life,
+    choose_acceptance,
+    live,
+    live_as_logged,
+)
 from headstart.simulation.replay import Events, replay_events
 from headstart.warmstart.warmstart import WarmStart
 from headstart.worlds import Cells
@@ -53,6 +62,12 @@ class Always:
         self.told.append((float(context[0]), action, outcome))
 
 
+class AlwaysOfFive(Always):
+    """The same of five."""
+
+    n_actions = 5
+
+
 # --- rejection replay
 
 
@@ -61,7 +76,7 @@ def test_which_events_are_accepted_by_hand():
     0.25, 1."""
     log = hs.Log([1, 0, 1, 1, 1], [1.0, 0.0, 0.0, 1.0, 1.0], np.arange(5.0), [0.4, 0.5, 0.2, 0.8, 0.2], n_actions=3)
     policy = Always(1)
-    rule = Acceptance(REJECTION, 0.2, 0.0, 5)
+    rule = Acceptance(ROBUST, 0.2, 0.0, 5)
     life = live(policy, log, np.arange(5), np.array([0.6, 0.0, 0.99, 0.2, 0.5]), rule, None)
     assert life.accepted.tolist() == [2, 3, 4]
     assert policy.told == [(2.0, 1, 0.0), (3.0, 1, 1.0), (4.0, 1, 1.0)]
@@ -78,7 +93,8 @@ def test_doubly_robust_terms_by_hand():
     terms = [0.5 + 0.5 / 0.4, 0.5, 0.5 - 0.5 / 0.2, 0.5 + 0.5 / 0.8]
     np.testing.assert_allclose(life.terms, terms)
     np.testing.assert_allclose(life.curve(log.outcomes), [sum(terms[:3]) / 3, sum(terms) / 4])
-    rows, parts = life.contributions(log.outcomes)
+    rows, parts, weights = life.contributions(log.outcomes)
+    assert weights.tolist() == [1.0] * 4
     assert rows.tolist() == [0, 1, 2, 3]
     assert parts.mean() == pytest.approx(life.curve(log.outcomes)[-1])
 
@@ -95,16 +111,23 @@ def test_a_log_by_lot_is_replayed_as_li_et_al_do():
 def test_compiled_and_plain_agree():
     log = make_log(900, np.random.default_rng(3))
     rule = choose_acceptance(log, 900, 60)
-    assert rule.method == REJECTION
+    assert (rule.method, rule.is_lending) == (ROBUST, False)
     uniforms, order = np.random.default_rng(4).random(900), np.random.default_rng(5).permutation(900)
     predicted = np.random.default_rng(6).random((900, 3))
-    for model in (None, predicted):
+    loaned = Acceptance(ROBUST, 0.3, 0.5, 150)
+    for model, how, chances in (
+        (None, rule, None),
+        (predicted, rule, None),
+        (predicted, loaned, log.propensity_matrix),
+    ):
         lives = [
-            live(WarmStart(wrap(UCB(3)), wrap(IPSWeighting(log)), rng=7), log, order, uniforms, rule, model)
+            live(WarmStart(wrap(UCB(3)), wrap(IPSWeighting(log)), rng=7), log, order, uniforms, how, model, chances)
             for wrap in (lambda part: part, Plain)
         ]
         assert lives[0].ends.tolist() == lives[1].ends.tolist()
         np.testing.assert_array_equal(lives[0].terms, lives[1].terms)
+        assert lives[0].n_lent == lives[1].n_lent
+        assert (lives[0].n_lent > 0) == (chances is not None)
 
 
 def test_a_learning_policy_lives_the_life_it_would_have_lived():
@@ -113,7 +136,7 @@ def test_a_learning_policy_lives_the_life_it_would_have_lived():
     rng = np.random.default_rng(8)
     rounds, runs = 40, 3000
     lived, replayed, kinds = np.empty(runs), np.empty(runs), np.empty(runs)
-    rule = Acceptance(REJECTION, 0.15, 0.0, rounds)
+    rule = Acceptance(ROBUST, 0.15, 0.0, rounds)
     for run in range(runs):
         policy, clicks = ThompsonBeta(3, rng=rng), []
         for kind, draw in zip(rng.integers(2, size=rounds), rng.random(rounds), strict=True):
@@ -134,7 +157,7 @@ def test_every_policy_accepts_the_same_share_of_events():
     """Binomial (20,000, 0.15), whatever is played: within 5 standard deviations."""
     rng = np.random.default_rng(9)
     log = make_log(20_000, rng)
-    rule = Acceptance(REJECTION, 0.15, 0.0, 20_000)
+    rule = Acceptance(ROBUST, 0.15, 0.0, 20_000)
     for policy in (ThompsonBeta(3, rng=1), UCB(3), Always(0), Always(2)):
         n = live(policy, log, np.arange(20_000), rng.random(20_000), rule, None).ends.size
         assert abs(n - 3000) < 5 * math.sqrt(20_000 * 0.15 * 0.85)
@@ -150,23 +173,167 @@ def test_the_doubly_robust_value_is_unbiased_for_any_predictions():
     assert abs(life.terms.mean() - RATES[0].mean()) < 5 * life.terms.std() / math.sqrt(life.terms.size)
 
 
+# --- rare actions
+
+
+def rare_log(n: int, rng: np.random.Generator, rare: float = 0.005) -> hs.Log:
+    """Five offers by fixed chances, one of them rare, two columns, clicks; only the chance of the action taken."""
+    chances = np.array([0.3, 0.25, 0.25, 0.2 - rare, rare])
+    x = np.column_stack([rng.integers(2, size=n), rng.standard_normal(n)])
+    actions = rng.choice(5, n, p=chances)
+    rates = np.array([0.1, 0.12, 0.11, 0.16, 0.1])[actions] + 0.02 * x[:, 0] * (actions == 1)
+    clicks = (rng.random(n) < rates).astype(float)
+    return hs.Log(actions, clicks, x, chances[actions], n_actions=5)
+
+
+def test_a_rare_action_does_not_decide_how_long_policies_live():
+    """One offer in 200 of 27,822 rows: 139 rounds if all were thinned down to it; 1,000 are aimed at, 4 standard
+    deviations of which may be missing."""
+    rule = choose_acceptance(rare_log(34_778, np.random.default_rng(25)), 27_822, None)
+    assert (rule.method, rule.is_lending) == (ROBUST, True)
+    assert rule.chance == pytest.approx(1000 / 27_822)
+    assert rule.n_rounds == int(1000 - 4 * math.sqrt(1000 * (1 - rule.chance)))
+
+
+def test_who_waits_lends_once_the_nearest_first():
+    """Rows 3, 5 and 8 wait with scores 0.1, 0.4 and 0.4; row 0 has 0.5: 5 lends, the older of equals, then 8, then 3.
+    A full queue lets its oldest go."""
+    loans = open_loans(np.tile([0.99, 0.01], (9, 1)), 0.1)
+    assert loans.columns.tolist() == [-1, 0]
+    scores = np.zeros((9, 2))
+    scores[[0, 3, 5, 8], 1] = [0.5, 0.1, 0.4, 0.4]
+    for row in (3, 5, 8):
+        wait_to_lend(loans.waiting, loans.counts, 0, row)
+    assert [take_lender(loans.waiting, loans.counts, 0, scores, 1, 0) for _ in range(3)] == [5, 8, 3]
+    assert loans.counts.tolist() == [0]
+    for row in range(MOST_WAITING + 2):
+        wait_to_lend(loans.waiting, loans.counts, 0, row)
+    assert loans.waiting[0].tolist() == list(range(2, MOST_WAITING + 2))
+
+
+def test_loans_by_hand():
+    """Always 1, p(1) = 0.1 and c = 0.4. The first row is of 1 and thinned away (0.9 p < c is false only for p > 4/9,
+    here its own p is 0.5), so it waits. The second is of 0 with a draw of 0.2 < (0.4 - 0.1) / 0.9: it borrows. The
+    third would too, but nobody waits: it counts 0.1 / 0.4. The fourth is of 1 and accepted."""
+    log = hs.Log([1, 0, 0, 1], [1.0, 0.0, 0.0, 0.0], np.arange(4.0), [0.5, 0.9, 0.9, 0.1], n_actions=3)
+    policy, rule = Always(1), Acceptance(ROBUST, 0.4, 1.0, 4)
+    chances = np.tile([0.5, 0.1, 0.4], (4, 1))
+    uniforms = np.array([0.9, 0.2, 0.2, 0.3])
+    life = live(policy, log, np.arange(4), uniforms, rule, np.zeros((4, 3)), chances)
+    assert policy.told == [(1.0, 1, 1.0), (3.0, 1, 0.0)]
+    assert (life.n_lent, life.ends.tolist(), life.choices.tolist()) == (1, [1, 3], [1, 1])
+    assert life.weights.tolist() == [0.25, 1.0, 0.25, 0.25]
+    np.testing.assert_allclose(life.terms, [2.0, 0.0, 0.0, 0.0])
+    np.testing.assert_allclose(life.curve(log.outcomes), [0.5 / 1.25, 0.5 / 1.75])
+
+
+def test_a_learning_policy_with_a_rare_action_lives_the_life_it_would_have_lived():
+    """60 rounds of Thompson sampling, one action of three in 5 % of the rows, c = 0.1: 1,500 replays of 1,500 rows
+    against as many lives, plays of the rare action and clicks. While nobody waits the rare action is accepted too
+    seldom, and one row of it comes for every two rounds: within 5 standard errors and a tenth of the plays for that."""
+    rng = np.random.default_rng(28)
+    rounds, runs = 60, 1500
+    chances = np.array([0.5, 0.45, 0.05])
+    rates = np.array([0.3, 0.4, 0.35])
+    plays, clicks = np.empty((2, runs)), np.empty((2, runs))
+    for run in range(runs):
+        policy, mine, won = ThompsonBeta(3, rng=rng), 0, 0.0
+        for draw in rng.random(rounds):
+            action = policy.play()
+            policy.update(None, action, float(draw < rates[action]))
+            mine, won = mine + (action == 2), won + rates[action]
+        actions = rng.choice(3, 1500, p=chances)
+        outcomes = (rng.random(1500) < rates[actions]).astype(float)
+        log = hs.Log(actions, outcomes, None, chances[actions], n_actions=3)
+        rule, matrix = Acceptance(ROBUST, 0.1, 1.0, rounds), np.tile(chances, (1500, 1))
+        policy, uniforms = ThompsonBeta(3, rng=rng), rng.random(1500)
+        life = live(policy, log, np.arange(1500), uniforms, rule, np.tile(rates, (1500, 1)), matrix)
+        plays[:, run] = mine, (life.choices == 2).sum() * rounds / life.ends.size
+        clicks[:, run] = won / rounds, life.curve(outcomes)[-1]
+    lived, replayed = plays.mean(axis=1)
+    assert abs(lived - replayed) < 5 * math.sqrt(plays.var(axis=1).sum() / runs) + 0.1 * lived
+    assert abs(clicks[0].mean() - clicks[1].mean()) < 5 * math.sqrt(clicks.var(axis=1).sum() / runs)
+
+
+def test_a_rare_action_leaves_differences_that_are_more_than_noise():
+    """Always the best offer (0.16) against always the first (0.1), a log of 12,000 with one offer in 200: with all
+    rows counted the difference 0.06 is clear; thinned to the rare one it was 48 rounds and noise."""
+    log = rare_log(12_000, np.random.default_rng(29))
+    policies = {
+        COLD: lambda part, rng: AlwaysOfFive(0),
+        NAIVE: lambda part, rng: AlwaysOfFive(0),
+        "best": lambda part, rng: AlwaysOfFive(3),
+    }
+    found = compare(log, policies, shuffles=4)
+    gap = found.difference("best", COLD)
+    assert 0.0 < gap.low < 0.06 < gap.high
+    assert found["best"].n_counted > 0.8 * found.n_stream  # until the last of the 890 rounds: 8,500 events or so
+    assert found["best"].n_accepted > 500
+    assert "count in a policy's value (doubly robust)" in found.counts()
+
+
+# --- today's policy, and start
+
+
+def test_todays_policy_is_the_mean_of_its_users():
+    log = make_log(600, np.random.default_rng(30))
+    life = live_as_logged(log, np.arange(100, 600), 40)
+    assert life.curve(log.outcomes).size == 40
+    assert life.curve(log.outcomes)[-1] == pytest.approx(log.outcomes[100:].mean())
+    found = compare(log, ranked_policies(), shuffles=4, rounds=40)
+    assert abs(found[TODAY].mean - log.outcomes.mean()) < 5 * log.outcomes.std() / math.sqrt(480 * 4)
+    assert found[TODAY].n_counted == 480
+    assert {d.policy for d in found.to_today} == {"a", "b", COLD, NAIVE}
+    with pytest.raises(OptionError, match=r"today's policy.* stands in every comparison"):
+        compare(log, {TODAY: lambda part, rng: Always(0)}, shuffles=2)
+
+
+def test_start_stands_beside_the_others_and_is_told_first():
+    found = compare(make_log(900, np.random.default_rng(31)), [START], shuffles=2, rounds=30, decide_on=[])
+    assert {earning.name for earning in found.earnings} == {START, COLD, NAIVE, TODAY}
+    assert found.verdict()[0].startswith("start and today's policy differ by")
+
+
+def test_units_stay_together_and_widen_the_intervals():
+    """60 users of 20 visits each who click always or never: rows say 1,200 outcomes, users 60. The error of today's
+    policy is that of a mean of 60 (0.5 / sqrt(60) = 0.065), a fifth either way (2 deviations of a spread)."""
+    rng = np.random.default_rng(32)
+    users = np.repeat(np.arange(60), 20)
+    clicks = np.repeat(rng.integers(2, size=60), 20).astype(float)
+    x = rng.random((1200, 1))
+    log = hs.Log(rng.integers(3, size=1200), clicks, x, np.full(1200, 1 / 3), n_actions=3, units=users)
+    seen = []
+
+    def note(part, rng):
+        seen.append(set(part.units.tolist()))
+        return Always(0)
+
+    found = compare(log, {COLD: note, NAIVE: note}, shuffles=3, rounds=100)
+    assert found.n_units == 60
+    assert all(len(start) == 12 for start in seen[:6])  # 240 rows are 12 whole users
+    assert 0.8 * 0.065 < found[TODAY].standard_error < 1.2 * 0.065
+    assert "of 60 units" in found.notes[0]
+    with pytest.raises(OptionError, match="the rows are of 4 units: too few"):
+        compare(log.with_units(users % 4), {COLD: note}, shuffles=2)
+
+
 # --- how events are accepted
 
 
 def test_the_chance_is_the_smallest_propensity_if_that_leaves_enough():
     log = make_log(10_000, np.random.default_rng(11))
     rule = choose_acceptance(log, 8000, None)
-    assert (rule.method, rule.chance, rule.clipped_share) == (REJECTION, 0.15, 0.0)
+    assert (rule.method, rule.chance, rule.clipped_share) == (ROBUST, 0.15, 0.0)
     assert rule.n_rounds == int(1200 - 4 * math.sqrt(1200 * 0.85))
     assert choose_acceptance(log, 8000, 50).n_rounds == 50
 
 
-def test_too_few_rounds_are_made_enough_and_the_bias_is_counted():
-    """Kind 1 sees action 2 with chance 0.001: 8 rounds of 8,000. 200 rounds need c = 1/40, above it for kind 1."""
+def test_too_few_rounds_are_made_enough_and_who_borrows_is_counted():
+    """Kind 1 sees action 2 with chance 0.001: 8 rounds of 8,000. 1,000 rounds need c = 1/8, above it for kind 1."""
     policy = np.array([[0.2, 0.2, 0.6], [0.6, 0.399, 0.001]])
     log = make_log(10_000, np.random.default_rng(12), policy)
     rule = choose_acceptance(log, 8000, None)
-    assert (rule.method, rule.chance) == (ROBUST, 200 / 8000)
+    assert (rule.method, rule.chance) == (ROBUST, 1000 / 8000)
     assert rule.clipped_share == pytest.approx(np.mean(log.contexts[:, 0] == 1.0))
     # From the propensities of the actions taken alone: the rows of action 2 in kind 1 stand for 1000 users each.
     taken = log.with_propensities(log.propensities)
@@ -184,13 +351,19 @@ def test_a_log_with_hardly_a_round_is_refused():
 
 
 def test_the_error_by_hand():
-    """Two shuffles with means 1 and 3, two bootstrap logs with (0, 2, 4) and (6, 8, 10). W = (2 + 8 + 8) / (1 + 4) =
-    3.6; the logs' means 2 and 8 have variance 18, so D = 18 - 3.6 / 3 = 16.8; the variance is 16.8 + 3.6 / 2."""
-    means = np.array([1.0, 3.0, 0.0, 2.0, 4.0, 6.0, 8.0, 10.0])
-    assert standard_error(means, np.zeros(5), 2) == pytest.approx(math.sqrt(18.6))
-    assert standard_error(means, np.array([6.0, 0.0]), 2) == pytest.approx(6.0)  # more is known of the rows
-    level = np.array([1.0, 3.0, 0.0, 2.0, 4.0, 0.0, 2.0, 4.0])
-    assert standard_error(level, np.zeros(5), 2) == pytest.approx(math.sqrt(1.8))  # D = -1.2 is no variance
+    """Two shuffles with gains 1 and 3, two bootstrap logs with (0, 2, 4) and (6, 8, 10). W = (2 + 8 + 8) / 5 = 3.6;
+    the logs' gains 2 and 8 have variance 18, so between logs 18 - 3.6 / 3 = 16.8. Mean outcomes equal to the gains
+    share 18 - 16 / 4 / 3 with them: 2 * (18 - 4/3) - 16.8, and the shuffles 3.6 / 2, are added to the influences'
+    squares."""
+    gains = np.array([1.0, 3.0, 0.0, 2.0, 4.0, 6.0, 8.0, 10.0])
+    learnt = 2 * (18 - 4 / 3) - 16.8 + 3.6 / 2
+    assert standard_error(gains, gains, np.zeros(5), 2) == pytest.approx(math.sqrt(learnt))
+    assert standard_error(gains, gains, np.array([3.0, 4.0]), 2) == pytest.approx(math.sqrt(25 + learnt))
+    fixed = np.zeros(8)  # a policy that does not learn: the rows alone
+    assert standard_error(gains, fixed, np.array([3.0, 4.0]), 2) == pytest.approx(5.0)
+    assert standard_error(-gains, gains, np.array([3.0, 4.0]), 2) == pytest.approx(math.sqrt(12.5))  # half at least
+    together = standard_error(gains, fixed, np.array([3.0, 4.0, 5.0]), 2, units=np.array([0, 0, 1]))
+    assert together == pytest.approx(math.sqrt(49 + 25))
 
 
 def test_a_tally_by_hand():
@@ -199,11 +372,18 @@ def test_a_tally_by_hand():
     outcomes = np.array([1.0, 2.0, 6.0])
     tally = LifeTally(3, 2, np.array([1, 2]))
     for run, rows in enumerate([[0, 1], [1, 2]]):
-        tally.add(run, Life(np.array(rows), np.array([0, 1]), np.empty(0)), outcomes, 0.5)
+        tally.add(
+            run,
+            Life(np.array(rows), np.array([0, 1]), np.empty(0), np.empty(0), np.array([0, 0])),
+            outcomes,
+            0.1,
+            0.5,
+        )
     assert tally.mean == pytest.approx(2.75)
     assert tally.curves.tolist() == [[1.0, 1.5], [2.0, 4.0]]
     np.testing.assert_allclose(tally.influences(), [(1 - 2.75) / 4, (2 - 2.75) / 2, (6 - 2.75) / 4])
     assert tally.seconds == 1.0
+    assert tally.counted[:2].tolist() == [2.0, 2.0]
 
 
 def ranked_policies() -> dict:
@@ -240,7 +420,8 @@ def test_policies_of_a_known_world_are_ranked_as_they_are():
     world = Cells([[0.9, 0.1, 0.5], [0.7, 0.3, 0.5]], [0.5, 0.5], [[300, 600, 600], [700, 400, 400]])
     log = world.draw(np.random.default_rng(15)).log
     found = compare(log, ranked_policies(), shuffles=8, seed=1)
-    assert [earning.name for earning in found.earnings] in (["a", COLD, NAIVE, "b"], ["a", NAIVE, COLD, "b"])
+    ranks = [earning.name for earning in found.earnings if earning.name != TODAY]
+    assert ranks in (["a", COLD, NAIVE, "b"], ["a", NAIVE, COLD, "b"])
     assert found.best == "a"
     assert not any(difference.is_noise for difference in found.to_best)
     assert found.difference("a", COLD).low < 0.3 < found.difference("a", COLD).high
@@ -311,7 +492,7 @@ def test_by_time_the_first_rows_are_the_log_and_the_rest_comes_in_order():
 def test_default_policies_can_be_asked_for_by_name():
     log = make_log(600, np.random.default_rng(24))
     found = compare(log, ["ucb cold"], shuffles=2, rounds=30)
-    assert {earning.name for earning in found.earnings} == {COLD, NAIVE, "ucb cold"}
+    assert {earning.name for earning in found.earnings} == {COLD, NAIVE, TODAY, "ucb cold"}
 
 
 def test_progress_is_counted():
@@ -339,7 +520,8 @@ def test_missing_propensities_are_estimated_and_that_is_said():
     found = compare(bare, {COLD: note, NAIVE: note}, shuffles=2, rounds=20)
     assert all(seen)
     assert "they were estimated from its contexts" in found.notes[0]
-    assert not compare(log, {COLD: note, NAIVE: note}, shuffles=2, rounds=20).notes
+    told = compare(log, {COLD: note, NAIVE: note}, shuffles=2, rounds=20, notes=["the audit says: use it"])
+    assert told.notes == ("the audit says: use it",)
 
 
 def test_a_table_is_compared_like_its_rows(tmp_path):
@@ -359,6 +541,7 @@ def test_too_few_rounds_are_told_in_the_verdict():
     assert isinstance(found, Comparison)
     assert found.acceptance.method == ROBUST
     assert "of users had a chance below" in found.verdict()[-1]
+    assert "an earlier row of that action" in found.verdict()[-1]
 
 
 def test_the_default_policies_are_policies_for_the_log_they_were_made_for():
@@ -372,10 +555,10 @@ def test_the_default_policies_are_policies_for_the_log_they_were_made_for():
         context_names=["kind", "other"],
     )
     bare = hs.Log(log.actions, log.outcomes, None, log.propensities, n_actions=3)
-    for made, decide_on, n in ((log, None, 9), (wide, None, 9), (wide, ["other"], 9), (bare, None, 7)):
+    for made, decide_on, n in ((log, None, 10), (wide, None, 10), (wide, ["other"], 10), (bare, None, 8)):
         policies = default_policies(made, decide_on)
         assert len(policies) == n
-        assert list(policies)[:2] == [COLD, NAIVE]
+        assert list(policies)[:3] == [START, COLD, NAIVE]
         for make in policies.values():
             policy = make(made, np.random.default_rng(1))
             assert 0 <= policy.play(made.contexts[0]) < 3
@@ -394,7 +577,9 @@ def test_rejects():
     ):
         with pytest.raises(OptionError, match=text):
             compare(log, ranked_policies(), **settings)
-    with pytest.raises(OptionError, match="unknown policy 'nobody'; known for this log: cold, naive, thompson"):
+    with pytest.raises(
+        OptionError, match="unknown policy 'nobody'; known for this log: start, cold, naive, thompson"
+    ):
         compare(log, ["nobody"])
     with pytest.raises(OptionError, match="decide_on names 'age', which is not a column of the log: x0"):
         compare(log, decide_on=["age"])

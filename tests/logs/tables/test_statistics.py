@@ -46,7 +46,7 @@ def test_sums_by_hand():
     sums = as_table(Log([0, 0], [1.0, 3.0], [[2.0], [5.0]], [0.5, 0.25], n_actions=2)).action_sums()
     by_hand = {
         "n": 2, "y": 4, "yy": 10, "w": 6, "wy": 14, "wyy": 38, "ww": 20, "wwy": 52, "wwyy": 148,
-        "lowest": 1, "highest": 3, "rarest": 0.25,
+        "yyy": 28, "www": 72, "lowest": 1, "highest": 3, "rarest": 0.25,
     }  # fmt: skip
     assert {name: values[0] for name, values in vars(sums).items()} == by_hand
     assert sums.n[1] == sums.w[1] == 0.0

@@ -88,7 +88,9 @@ class Material:
 
     @cached_property
     def actions(self) -> ActionsFinding:
-        return describe_actions(self.sums, self.names, self.settings.level, self.sample)
+        # Copies are found in a sample of rows, and units come whole.
+        seen = len(self.sample) / len(self.log) if self.intake.copies.is_material else 1.0
+        return describe_actions(self.sums, self.names, self.settings.level, self.sample, seen)
 
     @cached_property
     def overlap(self) -> OverlapFinding:

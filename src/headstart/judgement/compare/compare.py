@@ -12,6 +12,7 @@ from typing import Literal
 
 import numpy as np
 
+from headstart.arrays import Floats
 from headstart.checks import check_number, check_whole
 from headstart.errors import OptionError
 from headstart.estimates.propensity.missing import fill_missing
@@ -25,6 +26,7 @@ from headstart.logs.log import Log
 from headstart.simulation.rejection import choose_acceptance
 
 MOST_ROWS = 200_000  # of a table
+FEWEST_UNITS = 5  # on either side
 _MOST_CHECKPOINTS = 100
 Split = Literal["random", "time"]
 
@@ -41,15 +43,18 @@ def compare(
     level: float = 0.95,
     seed: int = 0,
     n_jobs: int = 1,
+    notes: Sequence[str] = (),
     progress: Callable[[int], None] | None = None,
 ) -> Comparison:
     """Each policy's mean outcome per round, had it started from a part of this log and met the users of the rest.
+
+    Beside them stands "today's policy", the one that made the log: its value is the mean outcome of the same users.
 
     Parameters
     ----------
     log
         A Log, or a table, of which at most 200,000 rows are drawn. Without propensities they are estimated from its
-        contexts, and `notes` say so.
+        contexts, and `notes` say so. Rows of one unit (`log.units`) are dealt and drawn together.
     policies
         By name: a function (log, rng) -> policy, called for each run with the part to start from; or names of
         `default_policies`, which are all taken by default. "cold" and "naive" are added if they are not among them.
@@ -64,15 +69,17 @@ def compare(
     decide_on
         The columns that the default policies with contexts decide on; the others are only adjusted for.
     level
-        Of the intervals. Those of differences hold together (Bonferroni).
+        Of the intervals. Those of `to_best`, `to_cold` and `to_today` hold together (Bonferroni).
     seed, n_jobs
         Every run has its own streams: the result depends neither on the number of threads nor on the other policies.
+    notes
+        What else is known of the log (an audit's verdict, say), told with the result.
     progress
         Called with 1 after each run of each policy, `count_comparison_steps` times.
     """
     shuffles, n_jobs = check_whole("shuffles", shuffles, low=2), check_whole("n_jobs", n_jobs)
     level = check_number("level", level, 0.0, 1.0)
-    rows, notes = _as_rows(log, as_split(split), seed)
+    rows, told = _as_rows(log, as_split(split), seed)
     n_log = round(check_number("share", share, 0.0, 1.0) * len(rows))
     if not 2 <= n_log <= len(rows) - 2:
         raise OptionError(f"share must leave at least two rows on both sides, got {share} of {len(rows)}")
@@ -80,9 +87,10 @@ def compare(
     most_rounds = None if rounds is None else max(2, check_whole("rounds", rounds))
     acceptance = choose_acceptance(rows, len(rows) - n_log, most_rounds)
     checkpoints = np.unique(np.linspace(0, acceptance.n_rounds, _MOST_CHECKPOINTS + 1).astype(np.int64)[1:])
-    runs = Shuffles(rows, chosen, acceptance, n_log, shuffles, split == "time", seed)
+    chances = _all_chances(rows, seed) if acceptance.is_lending else None
+    runs = Shuffles(rows, chosen, acceptance, chances, n_log, shuffles, split == "time", seed)
     tallies = runs.tally(checkpoints, n_jobs, progress)
-    return conclude(tallies, runs, checkpoints, level, notes)
+    return conclude(tallies, runs, checkpoints, level, [*notes, *told])
 
 
 def as_split(split: str) -> Split:
@@ -111,6 +119,15 @@ def _as_rows(log: AnyLog, split: Split, seed: int) -> tuple[Log, list[str]]:
         rows = rows.take(np.lexsort((*rows.contexts.T[::-1], rows.outcomes, rows.actions)))
         if len(rows) < len(log):
             notes.append(f"{len(rows):,} of {len(log):,} rows were drawn by lot")
+    if rows.units is not None:
+        numbers = np.unique(rows.units, return_inverse=True)[1]  # from 0: some may have gone with their rows
+        rows, n_units = rows.with_units(numbers), int(numbers.max()) + 1
+        if n_units < 2 * FEWEST_UNITS:
+            raise OptionError(f"the rows are of {n_units} units: too few to deal into a log and its users")
+        notes.append(
+            f"the {len(rows):,} rows are of {n_units:,} units: a unit's rows are dealt, drawn and counted together, "
+            "and intervals are as wide as units differ"
+        )
     if not rows.has_propensities:
         if len(rows) < 10:
             raise OptionError(f"the log has no propensities and {len(rows)} rows are too few to estimate them")
@@ -120,3 +137,12 @@ def _as_rows(log: AnyLog, split: Split, seed: int) -> tuple[Log, list[str]]:
             "comparison is right as far as the contexts hold what the actions were chosen by"
         )
     return rows, notes
+
+
+def _all_chances(rows: Log, seed: int) -> Floats:
+    """The chance of every action for every row; estimated where the log tells only that of the action taken."""
+    if rows.propensity_matrix is not None:
+        return rows.propensity_matrix
+    estimated = fill_missing(rows, seed).log.propensity_matrix
+    assert estimated is not None
+    return estimated

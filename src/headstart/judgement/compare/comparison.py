@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from headstart.arrays import Floats, Integers
-from headstart.judgement.compare.policies import COLD, NAIVE
+from headstart.judgement.compare.policies import COLD, NAIVE, START, TODAY
 from headstart.simulation.rejection import ROBUST, Acceptance
 
 
@@ -19,7 +19,9 @@ class Earning:
     standard_error: float
     low: float
     high: float
-    n_accepted: float  # events accepted in a run, on average
+    n_accepted: float  # rounds of a run, on average: events that the policy learnt from
+    n_lent: float  # of them, those whose outcome an earlier row of a rare action lent
+    n_counted: float  # rows that its value of a run is the mean of
     curve: Floats  # (c,) mean outcome per round up to each of `Comparison.rounds`
     curve_error: Floats  # (c,) standard deviation of that over the shuffles
     seconds: float
@@ -27,7 +29,7 @@ class Earning:
 
 @dataclass(frozen=True)
 class Difference:
-    """What one policy earns more than another, per round; the intervals of a list of differences hold together."""
+    """What one policy earns more than another, per round."""
 
     policy: str
     other: str
@@ -44,15 +46,21 @@ class Difference:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Every policy on the same logs and streams, the best first."""
+    """Every policy on the same logs and streams, the best first.
+
+    The intervals of each of the three lists hold together (Bonferroni); `difference` is of one pair alone.
+    """
 
     earnings: tuple[Earning, ...]
     to_best: tuple[Difference, ...]  # each of the others minus the best
     to_cold: tuple[Difference, ...]  # each of the others minus the cold start
+    to_today: tuple[Difference, ...]  # each of the others minus the policy that made the log
+    pairs: tuple[Difference, ...]  # every policy minus every one that earned less, each interval for itself
     rounds: Integers  # (c,) where the curves were read
     acceptance: Acceptance
     n_log: int
     n_stream: int
+    n_units: int | None  # whom the rows are of; None: every row stands for itself
     shuffles: int
     split: str
     level: float
@@ -70,8 +78,8 @@ class Comparison:
         raise KeyError(name)
 
     def difference(self, policy: str, other: str) -> Difference:
-        """A difference to the best or to the cold start, either way round."""
-        for known in (*self.to_best, *self.to_cold):
+        """Of any two policies, with an interval for this question alone."""
+        for known in self.pairs:
             if (known.policy, known.other) == (policy, other):
                 return known
             if (known.policy, known.other) == (other, policy):
@@ -80,19 +88,34 @@ class Comparison:
 
     def verdict(self) -> tuple[str, ...]:
         """What may be concluded, in plain sentences."""
-        sentences = [_tell_best(self)]
+        names = [earning.name for earning in self.earnings]
+        sentences = []
+        if START in names:
+            sentences.append(_tell(self.difference(START, TODAY), "", ""))
+        sentences.append(_tell_best(self))
         if self.best != COLD:
-            against = self.difference(self.best, COLD)
+            against = next(d for d in self.to_cold if d.policy == self.best)
             sentences.append(_tell(against, gain="The log is worth something here", loss=""))
-        naive = self.difference(NAIVE, COLD)
         if self.best != NAIVE:
+            naive = self.difference(NAIVE, COLD)
             sentences.append(_tell(naive, gain="Even the raw log helps", loss="The raw log misleads"))
-        if self.acceptance.clipped_share > 0.0:
-            sentences.append(
-                f"Up to {self.acceptance.clipped_share:.1%} of users had a chance below {self.acceptance.chance:.2g} "
-                "of some action and are met too seldom: differences that they could make are not settled."
-            )
+        if self.acceptance.is_lending:
+            sentences.append(_tell_loans(self))
         return tuple(sentences)
+
+    def counts(self) -> str:
+        """How many rows counted, and what became of them."""
+        others = [earning.n_counted for earning in self.earnings if earning.name != TODAY]
+        met = f"{self.shuffles} times, policies started from {self.n_log:,} rows and met the other {self.n_stream:,}"
+        rounds = (
+            f"about {self.acceptance.n_rounds:,} users taught a policy something: those who were shown its choice"
+        )
+        if self.is_robust:
+            return (
+                f"{met}. On average {sum(others) / len(others):,.0f} of these count in a policy's value (doubly "
+                f"robust); {rounds}."
+            )
+        return f"{met}. In each run {rounds}, and these count in its value."
 
     def as_dict(self) -> dict[str, object]:
         """Plain values, for JSON."""
@@ -103,6 +126,7 @@ class Comparison:
             "clipped_share": self.acceptance.clipped_share,
             "n_log": self.n_log,
             "n_stream": self.n_stream,
+            "n_units": self.n_units,
             "shuffles": self.shuffles,
             "split": self.split,
             "level": self.level,
@@ -115,12 +139,16 @@ class Comparison:
                     "low": _known(e.low),
                     "high": _known(e.high),
                     "n_accepted": e.n_accepted,
+                    "n_lent": e.n_lent,
+                    "n_counted": e.n_counted,
                     "curve": [list(point) for point in zip(self.rounds.tolist(), e.curve.tolist(), strict=True)],
                 }
                 for e in self.earnings
             ],
             "to_best": [_plain(d) for d in self.to_best],
             "to_cold": [_plain(d) for d in self.to_cold],
+            "to_today": [_plain(d) for d in self.to_today],
+            "pairs": [_plain(d) for d in self.pairs],
             "verdict": list(self.verdict()),
             "notes": list(self.notes),
         }
@@ -156,6 +184,19 @@ def _tell_best(comparison: Comparison) -> str:
     if len(equals) == len(comparison.to_best):
         return f"{earned}, but no difference to it is more than noise at this size."
     return f"{earned}; within noise of it: {', '.join(equals)}."
+
+
+def _tell_loans(comparison: Comparison) -> str:
+    """What the rare actions cost."""
+    rule = comparison.acceptance
+    shares = {e.name: e.n_lent / max(e.n_accepted, 1.0) for e in comparison.earnings}
+    most = max(shares, key=lambda name: shares[name])
+    return (
+        f"Up to {rule.clipped_share:.0%} of users had a chance below {rule.chance:.2g} of some action. Where a "
+        "policy chose it, an earlier row of that action, with the nearest predicted outcome, told it what happened, "
+        f"in up to {shares[most]:.0%} of a policy's rounds ({most}). Values do not "
+        "rest on this; what policies learnt of rare actions does."
+    )
 
 
 def _tell(difference: Difference, gain: str, loss: str) -> str:

@@ -1,11 +1,19 @@
 """How sure a mean over shuffles of one log is.
 
-It has two sources of noise: another shuffle of the same rows (variance W, seen between the shuffles) and other rows
-(variance D, which no shuffle shows). So S more logs are made by drawing rows with replacement (bootstrap), each then
-gone through in 3 shuffles: the variance of their means estimates D + W / 3, that within them W. The mean of the log's
-own S shuffles then has variance D + W / S. It is never taken smaller than the sum over rows of squared influences, an
-influence being what a row contributed to the mean over all shuffles, centred: that part of it is known precisely, but
-knows nothing of what the row taught the policy.
+A row bears on it in two ways. It is one of the terms that the mean is made of: its influence is what it contributed
+over all shuffles, centred, and the sum of squared influences is known precisely. And it taught the policies
+something, so that they chose otherwise. For this S more logs are made by drawing rows with replacement (bootstrap),
+each then gone through in 3 shuffles, and in each run the choices are valued by one fixed regression g of all rows, as
+the gain over the actions that the log shows: g has no outcome's noise in it, so that few runs tell how choices differ
+from log to log. With T the mean outcome, the variance is
+
+    sum of squared influences + 2 cov(g, T) - var(g) + W_g / S,
+
+the middle terms being between logs (what shuffles do to them, a third of what is seen within logs, taken off) and W_g
+the variance of g between shuffles of one log. It is var(T - g) + 2 cov(g, T - g) + var(g), the first term known from
+the influences; it may be less than them, since a policy that was lucky with a worse action goes on choosing it, but
+is never taken for less than half. Where rows belong to units (the visits of one user), units are drawn and influences
+are added up within a unit before they are squared: rows of one unit are not independent.
 """
 
 from __future__ import annotations
@@ -23,22 +31,27 @@ class LifeTally:
 
     def __init__(self, n_rows: int, shuffles: int, checkpoints: Integers) -> None:
         self.shuffles, self._checkpoints = shuffles, checkpoints
-        self.means = np.empty((1 + REPEATS) * shuffles)
-        self.accepted = np.empty(self.means.size)
+        n_runs = (1 + REPEATS) * shuffles
+        self.means, self.gains = np.empty(n_runs), np.empty(n_runs)
+        self.accepted, self.lent, self.counted = (np.empty(n_runs) for _ in range(3))
         self.curves = np.empty((shuffles, checkpoints.size))
         self._weights, self._worths = np.zeros(n_rows), np.zeros(n_rows)
         self.seconds = 0.0
 
-    def add(self, run: int, life: Life, outcomes: Floats, seconds: float) -> None:
+    def add(self, run: int, life: Life, outcomes: Floats, gain: float, seconds: float) -> None:
+        """`gain` is what the choices are worth by a fixed regression."""
         curve = life.curve(outcomes)
-        self.means[run], self.accepted[run] = curve[-1], curve.size
+        rows, terms, weights = life.contributions(outcomes)
+        self.means[run], self.gains[run], self.accepted[run] = curve[-1], gain, curve.size
+        self.lent[run], self.counted[run] = life.n_lent, rows.size
         self.seconds += seconds
         if run >= self.shuffles:
             return
         self.curves[run] = curve[np.minimum(self._checkpoints, curve.size) - 1]
-        rows, terms = life.contributions(outcomes)  # no row comes twice in a shuffle
-        self._weights[rows] += 1.0 / (rows.size * self.shuffles)
-        self._worths[rows] += terms / (rows.size * self.shuffles)
+        # No row comes twice in a shuffle.
+        shares = weights / (weights.sum() * self.shuffles)
+        self._weights[rows] += shares
+        self._worths[rows] += terms * shares
 
     @property
     def mean(self) -> float:
@@ -50,10 +63,26 @@ class LifeTally:
         return influences
 
 
-def standard_error(means: Floats, influences: Floats, shuffles: int) -> float:
-    """Of the mean over shuffles: means of the log's own shuffles first, those of the bootstrap logs after them."""
-    own, others = means[:shuffles], means[shuffles:].reshape(shuffles, REPEATS)
-    within = ((own - own.mean()) ** 2).sum() + ((others - others.mean(axis=1, keepdims=True)) ** 2).sum()
-    of_shuffle = within / (shuffles - 1 + shuffles * (REPEATS - 1))  # W
-    of_rows = max(others.mean(axis=1).var(ddof=1) - of_shuffle / REPEATS, 0.0)  # D
-    return float(np.sqrt(max(of_rows + of_shuffle / shuffles, float((influences**2).sum()))))
+def standard_error(
+    means: Floats, gains: Floats, influences: Floats, shuffles: int, units: Integers | None = None
+) -> float:
+    """Of the mean over shuffles: of means and gains, the log's own shuffles come first, then the bootstrap logs'."""
+    if units is not None:
+        influences = np.bincount(units, influences).astype(np.float64)
+    own, others = gains[:shuffles], gains[shuffles:].reshape(shuffles, REPEATS)
+    outcomes = means[shuffles:].reshape(shuffles, REPEATS)
+    of_shuffle = (((own - own.mean()) ** 2).sum() + _within(others, others)) / (3 * shuffles - 1)  # W_g
+    between = _between(others, others) - of_shuffle / REPEATS
+    shared = _between(others, outcomes) - _within(others, outcomes) / (2 * shuffles) / REPEATS
+    direct = float(influences @ influences)
+    return float(np.sqrt(max(direct / 2.0, direct + 2.0 * shared - between + of_shuffle / shuffles)))
+
+
+def _within(one: Floats, other: Floats) -> float:
+    """Sum of products of two quantities around the mean of their log, (logs, REPEATS) each."""
+    return float(((one - one.mean(axis=1, keepdims=True)) * (other - other.mean(axis=1, keepdims=True))).sum())
+
+
+def _between(one: Floats, other: Floats) -> float:
+    """The covariance of two quantities' means per log."""
+    return float(np.cov(one.mean(axis=1), other.mean(axis=1))[0, 1])

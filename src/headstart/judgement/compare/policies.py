@@ -1,4 +1,5 @@
-"""The policies that a comparison begins with: two or three oracles, cold, naive and with the log put through."""
+"""The policies that a comparison begins with: what the service would run, and two or three oracles, cold, naive and
+with the log put through."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from headstart.arrays import Floats, Integers
 from headstart.errors import OptionError
 from headstart.estimates.features import FeatureTable
 from headstart.evaluators import DoublyRobust, HistoricalAverage, IPSWeighting, LinearModel, NoLog
+from headstart.judgement.start.start import start
 from headstart.logs.log import Log
 from headstart.oracles import UCB, LinUCB, ThompsonBeta, ThompsonNormal
 from headstart.parts.contracts import Evaluator, Oracle
@@ -19,9 +21,10 @@ from headstart.warmstart.warmstart import WarmStart
 StartPolicy: TypeAlias = Callable[[Log, np.random.Generator], Oracle]  # (the log to start from, rng) -> a policy
 StartEvaluator: TypeAlias = Callable[[Log, np.random.Generator], Evaluator]
 
-COLD, NAIVE = "cold", "naive"
+START, COLD, NAIVE = "start", "cold", "naive"
+TODAY = "today's policy"  # the one that made the log; it stands in every comparison and is no policy to be built
 CONTEXT_FREE = (
-    *(COLD, NAIVE, "thompson + ips", "thompson + doubly robust"),
+    *(START, COLD, NAIVE, "thompson + ips", "thompson + doubly robust"),
     *("ucb cold", "ucb + ips", "ucb + doubly robust"),
 )
 CONTEXTUAL = ("linucb cold", "linucb + linear model")
@@ -30,6 +33,8 @@ CONTEXTUAL = ("linucb cold", "linucb + linear model")
 def default_policies(log: Log, decide_on: Sequence[str | int] | None = None) -> dict[str, StartPolicy]:
     """A handful by name, made for a log of this kind.
 
+    start
+        What `start` makes of the log, and the service runs: by context where there are contexts to decide on.
     cold
         Thompson sampling without the log: Beta posteriors if all outcomes are in [0, 1], else Student's.
     naive
@@ -54,10 +59,10 @@ def default_policies(log: Log, decide_on: Sequence[str | int] | None = None) -> 
     def robust(part: Log, rng: np.random.Generator) -> Evaluator:
         return DoublyRobust(part)
 
-    free = (*reference_policies(log).values(), _warm(thompson, ips), _warm(thompson, robust))
+    columns = log.encoding.columns_of(range(log.n_features) if decide_on is None else decide_on)
+    free = (_start(columns), *reference_policies(log).values(), _warm(thompson, ips), _warm(thompson, robust))
     free += (ucb, _warm(ucb, ips), _warm(ucb, robust))
     policies = dict(zip(CONTEXT_FREE, free, strict=True))
-    columns = log.encoding.columns_of(range(log.n_features) if decide_on is None else decide_on)
     if columns.size:
         cold, warm = (_linear(log, columns, is_warm=is_warm) for is_warm in (False, True))
         policies.update(zip(CONTEXTUAL, (cold, warm), strict=True))
@@ -68,6 +73,15 @@ def reference_policies(log: Log) -> dict[str, StartPolicy]:
     """The two that stand beside every comparison: without the log, and with the log taken at its word."""
     thompson = _thompson(log)
     return {COLD: thompson, NAIVE: _warm(thompson, lambda part, rng: HistoricalAverage(part, rng=rng))}
+
+
+def _start(columns: Integers) -> StartPolicy:
+    decide_on = columns.tolist() or None
+
+    def make(part: Log, rng: np.random.Generator) -> Oracle:
+        return start(part, decide_on=decide_on, rng=rng)
+
+    return make
 
 
 def _thompson(log: Log) -> StartPolicy:
@@ -109,11 +123,13 @@ def choose_policies(
 ) -> dict[str, StartPolicy]:
     """The policies asked for, by name or as functions, with cold and naive first."""
     if isinstance(asked, Mapping):
+        if TODAY in asked:
+            raise OptionError(f"{TODAY!r} is the policy that made the log and stands in every comparison")
         return {**reference_policies(log), **asked}
     known = default_policies(log, decide_on)
     if asked is None:
         return known
     for name in asked:
-        if name not in known:
+        if name not in (*known, TODAY):
             raise OptionError(f"unknown policy {name!r}; known for this log: {', '.join(known)}")
-    return {name: known[name] for name in dict.fromkeys((COLD, NAIVE, *asked))}
+    return {name: known[name] for name in dict.fromkeys((COLD, NAIVE, *asked)) if name != TODAY}

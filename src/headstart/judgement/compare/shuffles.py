@@ -11,12 +11,12 @@ from typing import TypeAlias
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from headstart.arrays import Integers
+from headstart.arrays import Floats, Integers
 from headstart.estimates.regression import predict_from
 from headstart.judgement.compare.noise import REPEATS, LifeTally
-from headstart.judgement.compare.policies import StartPolicy
+from headstart.judgement.compare.policies import TODAY, StartPolicy
 from headstart.logs.log import Log
-from headstart.simulation.rejection import ROBUST, Acceptance, Life, live
+from headstart.simulation.rejection import ROBUST, Acceptance, Life, live, live_as_logged
 
 Lives: TypeAlias = dict[str, tuple[Life, float]]  # by policy, with the seconds that it took
 
@@ -28,10 +28,16 @@ class Shuffles:
     rows: Log
     policies: Mapping[str, StartPolicy]
     acceptance: Acceptance
+    chances: Floats | None  # (n, K) of every action for every row; None where nothing is lent
     n_log: int  # rows to start from; the others are lived through
     shuffles: int
     is_by_time: bool
     seed: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The policies, and the one that made the log."""
+        return (*self.policies, TODAY)
 
     def tally(
         self, checkpoints: Integers, n_jobs: int, progress: Callable[[int], None] | None
@@ -40,11 +46,13 @@ class Shuffles:
 
         Runs are in threads, results taken in their order: sums have the same bits from any number of threads.
         """
-        tallies = {name: LifeTally(len(self.rows), self.shuffles, checkpoints) for name in self.policies}
+        gains = _gains(self.rows)
+        tallies = {name: LifeTally(len(self.rows), self.shuffles, checkpoints) for name in self.names}
 
         def take(run: int, lives: Lives) -> None:
             for name, (life, seconds) in lives.items():
-                tallies[name].add(run, life, self.rows.outcomes, seconds)
+                gain = 0.0 if name == TODAY else float(gains[life.accepted, life.choices].mean())
+                tallies[name].add(run, life, self.rows.outcomes, gain, seconds)
 
         def run_one(run: int) -> Lives:
             return self._run(run, progress)
@@ -70,25 +78,59 @@ class Shuffles:
         start = self.rows.take(part)
         predicted = predict_from(start, self.rows.contexts) if self.acceptance.method == ROBUST else None
         uniforms = np.random.default_rng(for_draws).random(order.size)
-        lives: Lives = {}
+        lives: Lives = {TODAY: (live_as_logged(self.rows, order, self.acceptance.n_rounds), 0.0)}
         for name, make in self.policies.items():
             started = time.perf_counter()
             policy = make(start, np.random.default_rng(for_policy))
-            life = live(policy, self.rows, order, uniforms, self.acceptance, predicted)
+            life = live(policy, self.rows, order, uniforms, self.acceptance, predicted, self.chances)
             lives[name] = (life, time.perf_counter() - started)
             if progress is not None:
                 progress(1)
         return lives
 
     def _deal(self, run: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
-        """Rows to start from and rows to live through; of rows drawn with replacement in a bootstrap run."""
+        """Rows to start from and rows to live through; in a bootstrap run some units come more than once, others not.
+
+        A unit is a row where the log knows no units. By lot, all that is of one unit is on one side.
+        """
         n, n_log = len(self.rows), self.n_log
-        order = np.arange(n)
+        units = np.arange(n) if self.rows.units is None else self.rows.units
+        n_units = int(units.max()) + 1
+        of_log = None
         if run >= self.shuffles:
-            of_log = np.random.SeedSequence(self.seed, spawn_key=(self._runs + (run - self.shuffles) // REPEATS,))
-            order = np.random.default_rng(of_log).integers(n, size=n)
-            if self.is_by_time:  # the first rows stay the first
-                order = np.sort(np.concatenate([order[:n_log] % n_log, n_log + order[n_log:] % (n - n_log)]))
-        if not self.is_by_time:
-            order = order[rng.permutation(n)]
-        return order[:n_log], order[n_log:]
+            key = (self._runs + (run - self.shuffles) // REPEATS,)
+            of_log = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
+        if self.is_by_time:  # the first rows stay the first
+            first, rest = np.arange(n_log), np.arange(n_log, n)
+            if of_log is None:
+                return first, rest
+            return _resample(first, units[first], of_log), _resample(rest, units[rest], of_log)
+        times = np.ones(n_units, dtype=np.int64)
+        if of_log is not None:
+            times = np.bincount(of_log.integers(n_units, size=n_units), minlength=n_units)
+        places = rng.permutation(n_units)[units]
+        rows = np.repeat(np.arange(n), times[units])
+        rows = rows[np.argsort(places[rows], kind="stable")]
+        cut = _whole_units(places[rows], n_log)
+        return rng.permutation(rows[:cut]), rng.permutation(rows[cut:])
+
+
+def _gains(rows: Log) -> Floats:
+    """What each action is worth for each row more than the log's own mix of actions, by a regression, (n, K)."""
+    predicted = predict_from(rows, rows.contexts)
+    shares = np.bincount(rows.actions, minlength=rows.n_actions) / len(rows)
+    gains: Floats = predicted - (predicted @ shares)[:, None]
+    return gains
+
+
+def _resample(rows: Integers, units: Integers, rng: np.random.Generator) -> Integers:
+    """The rows of as many units, drawn with replacement, in their order."""
+    present, index = np.unique(units, return_inverse=True)
+    times = np.bincount(rng.integers(present.size, size=present.size), minlength=present.size)
+    return np.repeat(rows, times[index])
+
+
+def _whole_units(units: Integers, n_rows: int) -> int:
+    """About so many of the first rows, such that no unit is cut in two; at least one unit on either side."""
+    ends = np.flatnonzero(np.diff(units)) + 1
+    return int(ends[np.abs(ends - n_rows).argmin()])

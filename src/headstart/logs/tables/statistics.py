@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Kind = TypeVar("Kind", bound=np.generic)
-WEIGHTED = ("w", "wy", "wyy", "ww", "wwy", "wwyy", "rarest")
+WEIGHTED = ("w", "wy", "wyy", "ww", "wwy", "wwyy", "www", "rarest")
+CUBES = ("yyy", "www")  # they shape intervals and nothing else, which can do without
 EXTREMES = ("lowest", "highest", "rarest")
 
 
@@ -40,7 +41,7 @@ def query_action_sums(table: ir.Table, n_actions: int, fields: Sequence[str] = E
     for field in wanted:
         if field not in EXTREMES:
             sums[field] = np.nan_to_num(sums[field], posinf=np.inf, neginf=-np.inf)  # no rows: a sum of 0
-        if np.isinf(sums[field]).any():
+        if field not in CUBES and np.isinf(sums[field]).any():
             raise LogError(f"the sum of {field} overflows: outcomes are too large or propensities too small")
     return ActionSums(**sums)
 
@@ -55,6 +56,8 @@ _ACTION_SUMS: Mapping[str, Callable[[ir.Table], ir.Scalar]] = {
     "ww": lambda rows: (rows.w * rows.w).sum(),
     "wwy": lambda rows: (rows.w * rows.w * rows.outcome).sum(),
     "wwyy": lambda rows: (rows.w * rows.w * rows.outcome * rows.outcome).sum(),
+    "yyy": lambda rows: (rows.outcome * rows.outcome * rows.outcome).sum(),
+    "www": lambda rows: (rows.w * rows.w * rows.w).sum(),
     "lowest": lambda rows: rows.outcome.min(),
     "highest": lambda rows: rows.outcome.max(),
     "rarest": lambda rows: rows.propensity.min(),

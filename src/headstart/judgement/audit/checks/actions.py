@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from headstart.arrays import Floats, Integers
+from headstart.estimates.intervals import Spread, mean_intervals, shape_of_sums
 from headstart.estimates.weighted import weigh_sums
 from headstart.logs.log import Log
 from headstart.logs.sums import ActionSums
@@ -53,18 +54,21 @@ class ActionsFinding:
 
 
 def describe_actions(
-    sums: ActionSums, names: tuple[Hashable, ...], level: float, sample: Log | None = None
+    sums: ActionSums,
+    names: tuple[Hashable, ...],
+    level: float,
+    sample: Log | None = None,
+    pairs_seen: float = 1.0,
 ) -> ActionsFinding:
     """Every number from sums, so that rows and tables of any size give the same.
 
     If the sample has units, errors and effective sizes are by units: the sample says how much its rows' dependence
-    adds (`_by_units`).
+    adds (`_by_units`). `pairs_seen` is the chance that with a row of a unit another one is in the sample too: 1 where
+    whole units were drawn.
     """
-    from scipy.special import stdtrit
-
-    is_binary, found = _is_binary(sums), weigh_sums(sums)
+    shape, found = shape_of_sums(sums), weigh_sums(sums)
     means, sizes, variances = found.means, found.sizes, found.standard_errors**2
-    together = None if sample is None or sample.units is None else _by_units(sample, means, float(sums.n.sum()))
+    together = None if sample is None or sample.units is None else _by_units(sample, means, pairs_seen)
     if together is not None:
         effects = np.maximum(together.effects, 1.0)
         variances, sizes = variances * effects, sizes / effects
@@ -72,11 +76,8 @@ def describe_actions(
     variances = np.nan_to_num(found.variances)
     with np.errstate(divide="ignore", invalid="ignore"):
         raw, heaviest = sums.y / sums.n, 1.0 / (sums.rarest * sums.w)
-    quantiles = stdtrit(np.maximum(sizes - 1.0, 1.0), 0.5 + level / 2.0)
-    if is_binary:
-        low, high = _wilson(means, errors, sizes, quantiles)
-    else:
-        low, high = means - quantiles * errors, means + quantiles * errors
+        tilts = np.nan_to_num(sums.www / sums.ww**1.5, posinf=1.0)
+    low, high = mean_intervals(Spread(means, errors, sizes, found.scatters, tilts), shape, shape.skewnesses, level)
     actions = tuple(
         ActionFinding(
             name=names[a],
@@ -93,27 +94,7 @@ def describe_actions(
         )
         for a in range(len(names))
     )
-    return ActionsFinding(level, is_binary, actions, *_lead(means, errors, sizes, level, together))
-
-
-def _is_binary(sums: ActionSums) -> bool:
-    """Outcomes in [0, 1] are all 0 or 1 exactly if their squares have the same sum."""
-    is_inside = np.nanmin(sums.lowest) >= 0.0 and np.nanmax(sums.highest) <= 1.0
-    return bool(is_inside and np.allclose(sums.y, sums.yy, rtol=1e-12, atol=0.0))
-
-
-def _wilson(means: Floats, errors: Floats, sizes: Floats, quantiles: Floats) -> tuple[Floats, Floats]:
-    """Wilson's interval with the sample size that the weighted standard error is worth (Dean and Pagano 2015).
-
-    An action without a single success has an interval, where mean +- t s.e. would be a point.
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        worth = means * (1.0 - means) / errors**2
-    n = np.where(np.isfinite(worth) & (worth > 0.0), worth, np.maximum(sizes, 1e-9))
-    q = quantiles**2 / n
-    centre = (means + q / 2.0) / (1.0 + q)
-    half = np.sqrt(q * means * (1.0 - means) + q**2 / 4.0) / (1.0 + q)
-    return np.maximum(0.0, centre - half), np.minimum(1.0, centre + half)
+    return ActionsFinding(level, shape.is_binary, actions, *_lead(means, errors, sizes, level, together))
 
 
 class _Together(NamedTuple):
@@ -133,11 +114,10 @@ class _Together(NamedTuple):
         return float(ours @ theirs)
 
 
-def _by_units(sample: Log, means: Floats, n_rows: float) -> _Together:
+def _by_units(sample: Log, means: Floats, pairs_seen: float) -> _Together:
     """Influences w (y - m) / sum(w) of the sample's rows, added within units before they are squared.
 
-    In a sample of a share f of the rows, pairs of rows of one unit are as rare as f^2, so what they add to a variance
-    over that of independent rows counts 1 / f times.
+    What pairs of rows of one unit add to a variance over that of independent rows counts 1 / `pairs_seen` times.
     """
     assert sample.units is not None
     assert sample.propensities is not None
@@ -151,7 +131,7 @@ def _by_units(sample: Log, means: Floats, n_rows: float) -> _Together:
     added = np.bincount(owner, np.bincount(cell, influence) ** 2, k) * (n_units / np.maximum(n_units - 1.0, 1.0))
     alone = np.bincount(actions, influence**2, k)
     more = np.divide(added, alone, out=np.ones(k), where=alone > 0.0) - 1.0
-    return _Together(np.maximum(1.0 + more * (n_rows / len(sample)), 0.0), influence, actions, units)
+    return _Together(np.maximum(1.0 + more / pairs_seen, 0.0), influence, actions, units)
 
 
 def _lead(

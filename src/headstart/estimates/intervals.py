@@ -46,7 +46,7 @@ class HasOutcomeSums(Protocol):
     def highest(self) -> Floats: ...
 
 
-class Shape(NamedTuple):
+class OutcomeShape(NamedTuple):
     """How a log's outcomes lie around the mean of their action."""
 
     is_binary: bool  # every outcome is 0 or 1
@@ -55,7 +55,7 @@ class Shape(NamedTuple):
     skewnesses: Floats  # (K,) of each action's
 
 
-class Spread(NamedTuple):
+class MeanSpread(NamedTuple):
     """What an interval needs of means, each (m,)."""
 
     means: Floats
@@ -65,7 +65,7 @@ class Spread(NamedTuple):
     tilts: Floats  # sum(v^3) / sum(v^2)^(3/2), v the rows' shares; 1 / sqrt(n) for equal ones
 
 
-def shape_of_sums(sums: HasOutcomeSums) -> Shape:
+def shape_of_sums(sums: HasOutcomeSums) -> OutcomeShape:
     """From sums, so that rows and tables of any size give the same."""
     with np.errstate(divide="ignore", invalid="ignore"):
         means, squares = sums.y / sums.n, sums.yy / sums.n
@@ -79,7 +79,7 @@ def shape_of_sums(sums: HasOutcomeSums) -> Shape:
     return _pool(sums.n, variances, cubes, skewnesses, is_binary)
 
 
-def shape_of_rows(actions: Integers, outcomes: Floats, n_actions: int) -> Shape:
+def shape_of_rows(actions: Integers, outcomes: Floats, n_actions: int) -> OutcomeShape:
     """From rows in memory: deviations are taken before they are cubed, so that no digits are lost."""
     n = np.bincount(actions, minlength=n_actions).astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -94,11 +94,11 @@ def shape_of_rows(actions: Integers, outcomes: Floats, n_actions: int) -> Shape:
     return found._replace(variance=found.variance * scale * scale)
 
 
-def _pool(n: Floats, variances: Floats, cubes: Floats, skewnesses: Floats, is_binary: bool) -> Shape:
+def _pool(n: Floats, variances: Floats, cubes: Floats, skewnesses: Floats, is_binary: bool) -> OutcomeShape:
     total, freedom = float(n.sum()), max(float(n.sum() - np.count_nonzero(n)), 1.0)
     spread, cube = float(n @ variances), float(n @ cubes)
     skewness = (cube / total) / (spread / total) ** 1.5 if spread > 0.0 else 0.0
-    return Shape(is_binary, spread / freedom, skewness, skewnesses)
+    return OutcomeShape(is_binary, spread / freedom, skewness, skewnesses)
 
 
 def skewness_of(values: Floats, weights: Floats) -> float:
@@ -115,7 +115,7 @@ def tilt_of(shares: Floats) -> float:
     return float((shares**3).sum() / (shares @ shares) ** 1.5)
 
 
-def mean_intervals(found: Spread, shape: Shape, skewnesses: Floats, level: float) -> tuple[Floats, Floats]:
+def mean_intervals(found: MeanSpread, shape: OutcomeShape, skewnesses: Floats, level: float) -> tuple[Floats, Floats]:
     """Lower and upper ends at this level, (m,) each; `skewnesses` are those of the rows of each mean."""
     from scipy.special import ndtri, stdtrit
 
@@ -143,7 +143,7 @@ def _undo(quantiles: Floats, u: Floats) -> Floats:
     return np.where(np.abs(u) < 1e-8, quantiles, 3.0 / safe * (np.cbrt(1.0 + safe * (quantiles - safe / 6.0)) - 1.0))
 
 
-def _wilson(found: Spread, quantile: float) -> tuple[Floats, Floats]:
+def _wilson(found: MeanSpread, quantile: float) -> tuple[Floats, Floats]:
     """Wilson's interval with the sample size that the mean is worth."""
     means, sizes = found.means, np.maximum(found.sizes, 1e-9)
     worth = means * (1.0 - means) / np.maximum(found.errors**2, found.scatters / sizes)

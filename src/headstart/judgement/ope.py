@@ -21,7 +21,7 @@ from headstart.checks import check_number, check_whole
 from headstart.errors import LogError, OptionError
 from headstart.estimates.cross_fit import check_folds, deal_folds
 from headstart.estimates.doubly_robust import cut
-from headstart.estimates.intervals import Spread, mean_intervals, shape_of_rows, skewness_of, tilt_of
+from headstart.estimates.intervals import MeanSpread, mean_intervals, shape_of_rows, skewness_of, tilt_of
 from headstart.estimates.regression import Regressor, predict_from, predict_others
 from headstart.estimates.weighted import Ratio, kish_size, root_sum_square, weigh_ratio
 from headstart.evaluators.compiled import check_has_propensities
@@ -264,7 +264,7 @@ def _tell(found: _Found, log: Log, shares: Floats, averaged: Floats, level: floa
         scatter = error * error * effective
         shape = shape._replace(variance=scatter, skewness=found.skewness)
     tilt = tilt_of(shares)
-    spread = Spread(*(np.array([each]) for each in (value, error, effective, scatter, tilt)))
+    spread = MeanSpread(*(np.array([each]) for each in (value, error, effective, scatter, tilt)))
     ends = mean_intervals(spread, shape, np.array([found.skewness]), level)
     return Estimate(value, error, float(ends[0][0]), float(ends[1][0]), effective, found.method)
 

@@ -102,9 +102,12 @@ class LinearPrior:
     def weakened(self, share: ArrayLike) -> LinearPrior:
         """The same prior with the rows behind the believing model counted `share` times, one number or one per
         action: its spread grows by 1 / share."""
-        part = np.array([check_number("share", each, 1e-9, 1.0) for each in np.atleast_1d(share)])
+        return self.counted(np.array([check_number("share", each, 1e-9, 1.0) for each in np.atleast_1d(share)]))
+
+    def counted(self, shares: Floats) -> LinearPrior:
+        """The same for shares, (K,) or (1,), that were checked where they were made."""
         inverses = self.inverses.copy()
-        inverses[:, LOGGED] /= part[:, None, None]
+        inverses[:, LOGGED] /= shares[:, None, None]
         return replace(self, inverses=inverses)
 
     def plot(self, axes: Axes) -> None:

@@ -72,9 +72,8 @@ def test_a_cap_is_what_the_mean_is_worth_if_it_may_be_biased():
     log, _ = Making(strength=1.5).draw(2)
     found = audit(Log(log.actions, log.outcomes, log.contexts, n_actions=3))
     assert found.verdict.decision == "use it with a cap"
-    bias = found.sensitivity.strongest
-    means = found.summary
-    for a, cap in enumerate(found.verdict.caps):
+    means, biases = found.summary, found.sensitivity.biases
+    for a, (cap, bias) in enumerate(zip(found.verdict.caps, biases, strict=True)):
         assert cap <= means.variances[a] / (means.standard_errors[a] ** 2 + bias**2) < cap + 1
         assert cap <= means.plays[a]
 

@@ -110,11 +110,11 @@ def _cross_fit(
         return np.tile(np.bincount(log.actions, minlength=log.n_actions) / len(log), (len(log), 1))
     folds = deal_folds(len(log), n_folds, generator)
     if classifier is None:
-        return cross_fit(folds, log.n_actions, Regressing(log))
+        return cross_fit(folds, log.n_actions, RegressingFolds(log))
     return cross_fit(folds, log.n_actions, _Classifying(log, classifier, sample_rows, generator))
 
 
-class Regressing:
+class RegressingFolds:
     """Chances from the regression fitted to the other folds; the next fold's fit begins where this one ended."""
 
     def __init__(self, log: Log) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 from headstart.arrays import Floats, Integers
 from headstart.estimates.cross_fit import cross_fit, deal_folds
 from headstart.estimates.periods import PERIOD
-from headstart.estimates.propensity.estimation import RIDGE, Regressing
+from headstart.estimates.propensity.estimation import RIDGE, RegressingFolds
 from headstart.estimates.propensity.logistic import Fit, fit_logistic
 from headstart.estimates.propensity.rows import rows_of, without_targets
 from headstart.estimates.propensity.trees import boost_chances, is_off
@@ -55,7 +55,7 @@ def fill_missing(log: Log, rng: RNG = 0, *, tries_trees: bool = True) -> Filled:
         note = f"the chance of an action is taken to be its share of the log{why}"
         return Filled(log.with_propensities(np.tile(shares, (n, 1))), 0.0, note)
     folds = deal_folds(n, _FOLDS, as_generator(rng))
-    belief, chances = _temper(cross_fit(folds, log.n_actions, Regressing(log)), log.actions, shares)
+    belief, chances = _temper(cross_fit(folds, log.n_actions, RegressingFolds(log)), log.actions, shares)
     by_trees = False
     if tries_trees and is_off(log, chances):
         other_belief, others = _temper(boost_chances(log, folds), log.actions, shares)

@@ -25,7 +25,6 @@ from headstart.forest import HonestForest
 from headstart.judgement.start.options import ForestChoiceOptions, StartOptions
 from headstart.judgement.start.started import Choice, View
 from headstart.logs.log import Log
-from headstart.numerals import tell_number
 from headstart.oracles.epsilon_forest import EpsilonForest
 from headstart.oracles.lin_knowledge_gradient import LinKnowledgeGradient
 from headstart.priors.linear import LOGGED, LinearPrior, choose_prior, prior_of_scale
@@ -59,7 +58,7 @@ def choose_by_context(
         cold = prior_of_scale(log.outcomes, plain.shape[1], k, options.linear_prior)
         return _decide_by_lines(cold, view, log, horizon, options, rng, "a linear model per action that users teach")
     prior, expanded = choose_prior(plain, log.actions, log.outcomes, k, trust, weights, options.linear_prior)
-    prior = prior.weakened(kept)
+    prior = prior.counted(kept)
     if decides_on_all and n >= options.forest.fewest_rows:
         rows = rng.permutation(n)[: options.forest.most_rows]
         better, doubt = compare_with_forest(log, rows, standard[rows], expanded[rows], options.forest, rng)
@@ -151,8 +150,7 @@ def _describe_linear(prior: LinearPrior, expanded: Floats, options: StartOptions
     if gains.max() < 1e-6 * np.sqrt(prior.variance):
         return f"{words} nothing over one action for all, unless users disagree with it"
     ends = np.maximum(np.quantile(gains, [0.05, 0.95]), 0.0)  # rounding aside, it cannot lose
-    mean, low, high = (tell_number(value, 2) for value in (gains.mean(), *ends))
-    return f"{words} {mean} ({low} to {high}) a user over one action for all"
+    return f"{words} {gains.mean():.2g} ({ends[0]:.2g} to {ends[1]:.2g}) a user over one action for all"
 
 
 def draw_gains(prior: LinearPrior, expanded: Floats, options: StartOptions) -> Floats:

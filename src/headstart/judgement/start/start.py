@@ -8,6 +8,8 @@
 - Means and errors are doubly robust, for the population if one is given. Without contexts that is inverse propensity
   weighting with large weights cut, without propensities too the plain average.
 - Trust is what the audit's reasons leave of it (`audit.trust`).
+- Context-free, means and standard errors are a prior, beside a component for a log that is wrong: one in conflict
+  fades by itself, and what is worth finding out about is tried (KnowledgeGradient). By context: `start.by_context`.
 """
 
 from __future__ import annotations
@@ -70,12 +72,6 @@ def start(
     rng
         Of the policy's draws.
 
-    Notes
-    -----
-    Context-free: the log's doubly robust means and their standard errors are a prior, beside a component for a log
-    that is wrong; one in conflict fades by itself, and what is worth finding out about is tried (KnowledgeGradient).
-    The rules for propensities stand above, those for trust in `audit.trust`, those for deciding by context in
-    `start.by_context`.
     """
     users = _check_users(horizon, options)
     generator = as_generator(rng)

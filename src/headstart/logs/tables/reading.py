@@ -74,19 +74,9 @@ def scan_log(
     memory_limit, threads
         Of the embedded DuckDB.
     """
-    asked = Asked(
-        action=action,
-        outcome=outcome,
-        propensity=propensity,
-        timestamp=timestamp,
-        id=id,
-        unit=unit,
-        contexts=None if contexts is None else _names("contexts", contexts),
-        confounders=() if confounders is None else _names("confounders", confounders),
-        action_names=None if action_names is None else tuple(action_names),
-        where=dict(where or {}),
-        missing=missing,
-    )
+    decided, adjusted = _names("contexts", contexts), _names("confounders", confounders) or ()
+    names, kept = None if action_names is None else tuple(action_names), dict(where or {})
+    asked = Asked(action, outcome, propensity, timestamp, id, unit, decided, adjusted, names, kept, missing)
     return scan(open_source(source, format, DatabaseLimits(memory_limit, threads), query), asked)
 
 
@@ -160,7 +150,9 @@ def _in_order_of_time(table: LogTable, reading: Reading) -> LogTable:
     return LogTable(ordered, encoding=table.encoding, action_names=table.action_names, reading=reading)
 
 
-def _names(what: str, names: Sequence[str]) -> tuple[str, ...]:
+def _names(what: str, names: Sequence[str] | None) -> tuple[str, ...] | None:
+    if names is None:
+        return None
     if isinstance(names, str):
         raise LogError(f"{what} must be a list of column names, got the text {names!r}: write [{names!r}]")
     return tuple(names)

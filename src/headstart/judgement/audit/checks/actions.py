@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from headstart.arrays import Floats, Integers
-from headstart.estimates.intervals import Spread, mean_intervals, shape_of_sums
+from headstart.estimates.intervals import MeanSpread, mean_intervals, shape_of_sums
 from headstart.estimates.weighted import weigh_sums
 from headstart.logs.log import Log
 from headstart.logs.sums import ActionSums
@@ -77,7 +77,9 @@ def describe_actions(
     with np.errstate(divide="ignore", invalid="ignore"):
         raw, heaviest = sums.y / sums.n, 1.0 / (sums.rarest * sums.w)
         tilts = np.nan_to_num(sums.www / sums.ww**1.5, posinf=1.0)
-    low, high = mean_intervals(Spread(means, errors, sizes, found.scatters, tilts), shape, shape.skewnesses, level)
+    low, high = mean_intervals(
+        MeanSpread(means, errors, sizes, found.scatters, tilts), shape, shape.skewnesses, level
+    )
     actions = tuple(
         ActionFinding(
             name=names[a],

@@ -51,7 +51,7 @@ class SensitivityFinding:
     robustness: float  # Cinelli and Hazlett's robustness value
     observed_bias: float  # raw lead minus weighted lead: what the contexts' confounding amounted to
     benchmarks: tuple[Benchmark, ...]  # strongest first
-    biases: tuple[float, ...]  # (K,) the largest move of each action's mean by leaving out one observed column
+    biases: tuple[float, ...]  # (K,) the most that leaving out a column moves each mean against those of the others
 
     @property
     def strongest(self) -> float:
@@ -96,7 +96,7 @@ def find_tipping_point(actions: ActionsFinding, log: Log) -> SensitivityFinding 
         robustness=_robustness_of(log, actions.best, actions.second),
         observed_bias=(best.raw_mean - second.raw_mean) - actions.lead,
         benchmarks=_benchmarks(omitted, actions.best, actions.second),
-        biases=tuple(np.abs(omitted.biases).max(axis=0, initial=0.0).tolist()),
+        biases=_against_others(omitted.biases),
     )
 
 
@@ -130,6 +130,13 @@ def _e_values(actions: ActionsFinding, spread: float) -> tuple[float, float, str
         log_ratio, error = 0.91 * actions.lead / spread, 0.91 * actions.lead_error / spread
     low = log_ratio - z * error if math.isfinite(error) else 0.0
     return e_value(math.exp(min(log_ratio, 700.0))), e_value(math.exp(max(0.0, min(low, 700.0)))), scale
+
+
+def _against_others(biases: Floats) -> tuple[float, ...]:
+    """Per action the largest move of its mean against the average of the others', (K,): what moves all of them alike
+    turns no decision."""
+    others = (biases.sum(axis=1, keepdims=True) - biases) / max(biases.shape[1] - 1, 1)
+    return tuple(np.abs(biases - others).max(axis=0, initial=0.0).tolist())
 
 
 def _benchmarks(omitted: OmittedColumns, best: int, second: int) -> tuple[Benchmark, ...]:

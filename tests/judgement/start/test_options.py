@@ -66,7 +66,7 @@ def test_every_field_stands_on_the_page_with_its_default(options):
 
 def test_the_checks_numbers_and_the_odds_stand_on_the_page():
     text = section("What a finding does to trust")
-    for name in ("OFF", "SURE", "SMALL", "LARGE", "CERTAINTY"):
+    for name in ("OFF", "SURE", "SMALL", "LARGE", "CHANCE"):
         assert f"| `{name}` | {getattr(balance, name):g} |" in text
     told = [row for row in text.splitlines() if row.startswith("|") and row.count("|") == 4][2:]
     odds = sorted((rule.name, rule.severity, f"{rule.odds:g}") for rule in RULES if rule.odds != 1.0)

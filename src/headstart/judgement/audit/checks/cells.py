@@ -27,7 +27,7 @@ class GroupCells:
     p_values: Floats  # NaN where the log shows no row of the action
 
 
-def count_cells(log: Log, labels: Integers, n_groups: int, largest: float, *, has_vectors: bool) -> Cells:
+def count_cells(log: Log, labels: Integers, n_groups: int, largest: float, *, has_vectors: bool) -> GroupCells:
     """The cells of these rows. `largest` is the largest weight in the log, of whatever action: an action whose rare
     rows happen to be missing would not show its own."""
     assert log.propensities is not None
@@ -89,7 +89,7 @@ def judge_actions(
     return JudgedActions(errors, off, np.nan_to_num(p_values, nan=1.0))
 
 
-def _of_vectors(log: Log, labels: Integers, rows: Floats, users: Floats) -> Cells:
+def _of_vectors(log: Log, labels: Integers, rows: Floats, users: Floats) -> GroupCells:
     """By whole vectors: rows against the sum of chances, each row a draw with its own."""
     chances = log.propensity_matrix
     assert chances is not None

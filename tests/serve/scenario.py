@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -24,11 +25,14 @@ class Client:
         self.engine: Engine = self.insist(reopen)
 
     def insist(self, ask: Callable[[], Any]) -> Any:
-        for _ in range(5):
+        for attempt in range(12):
             try:
                 return ask()
             except StoreUnavailable:
                 self.n_errors += 1
+                time.sleep(
+                    0.2 * max(attempt - 1, 0)
+                )  # what cannot be folded is tried again, soon and then less often
         raise AssertionError("the store did not come back")
 
     def decide(self, event_id: str) -> None:

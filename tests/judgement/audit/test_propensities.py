@@ -140,10 +140,10 @@ def test_propensities_of_an_older_policy_are_found_in_their_time():
     times = np.arange(n) / n
     actions = (rng.random(n) < np.where(times < 0.6, 0.5, np.where(times < 0.8, 0.8, 0.2))).astype(int)
     log = Log(actions, rng.random(n), rng.standard_normal((n, 2)), np.full(n, 0.5), n_actions=2, times=times)
-    found = audit(log).propensities
-    assert found.fault == "wrong in places"
-    assert found.worst[0] in ("part 4 of 5 of the time", "part 5 of 5 of the time")
-    assert found.period_p_value < 1e-6
+    found = audit(log)
+    assert found.verdict.decision == "do not use it"
+    assert found.drift.weights_p < 1e-6
+    assert found.drift.worst[0] >= 0.6 * len(found.drift.rows)
 
 
 def test_totals_are_judged_by_units():

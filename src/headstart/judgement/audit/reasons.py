@@ -22,8 +22,7 @@ class Rule(Generic[Looked]):
     """When a finding becomes a reason. `when` is for readers, `find` is what is done; a reason per yield.
 
     `odds` is what a reason does to the odds that the log is right about an action (of all actions, if the reason is
-    about none of them): trust w becomes odds w / (odds w + 1 - w). The gravest do not end trust: users end it if they
-    disagree, and a log that was suspected for nothing still helps.
+    about none of them): trust w becomes odds w / (odds w + 1 - w). A stop ends it, whatever its odds.
     """
 
     name: str

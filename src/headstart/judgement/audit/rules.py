@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from headstart.judgement.audit.checks.balance import LARGE, Glanced, word_balance, word_totals
+from headstart.judgement.audit.checks.balance import LARGE, word_balance, word_totals
 from headstart.judgement.audit.grounds import (
     find_copied_rows,
     find_estimated,
@@ -37,32 +37,6 @@ from headstart.judgement.audit.reasons import Rule
 if TYPE_CHECKING:
     from headstart.judgement.audit.audit import Audit
 
-# It errs on more healthy logs (1.5 %) than what there is besides: alone it is no more than a note.
-_WRONG_TOTALS: Rule[Glanced] = Rule(
-    "wrong propensities",
-    "totals",
-    "note",
-    "the rows of an action, weighted, stand for a number of users that is off by 5 % (1 in 1,000, all actions)",
-    word_totals,
-    odds=0.2,
-)
-_FAR_OFF: Rule[Glanced] = Rule(
-    "imbalance",
-    "balance",
-    "stop",
-    "0.25 standard deviations after weighting by logged propensities, beyond noise",
-    word_balance(LARGE, math.inf, is_logged=True),
-    odds=0.4,
-)
-_OFF: Rule[Glanced] = Rule(
-    "imbalance",
-    "balance",
-    "cap",
-    "0.1 to 0.25 after weighting by logged propensities, beyond noise",
-    word_balance(0.0, LARGE, is_logged=True),
-    odds=0.7,
-)
-
 # All rules, gravest first; so are those of one name.
 RULES: tuple[Rule[Audit], ...] = (
     Rule("one action", "actions", "stop", "fewer than two actions have rows", find_one_action),
@@ -73,7 +47,6 @@ RULES: tuple[Rule[Audit], ...] = (
         "the weights of an action's rows add up to more than 5 % off the number of users (1 in 1,000, all actions "
         "together), or to 10 % off in a group of users or a period of time (1 in 1,000 each)",
         find_wrong_propensities,
-        odds=0.2,
     ),
     Rule(
         "wrong propensities",
@@ -81,16 +54,21 @@ RULES: tuple[Rule[Audit], ...] = (
         "stop",
         "in a period of the log the weights of an action's rows are off by 10 % (1 in 500, all periods together)",
         find_wrong_period,
+    ),
+    Rule(
+        "wrong propensities",
+        "totals",
+        "note",
+        "the rows of an action, weighted, stand for a number of users that is off by 5 % (1 in 1,000, all actions)",
+        word_totals,
         odds=0.2,
     ),
-    _WRONG_TOTALS,
     Rule(
         "tells the action",
         "telling",
         "stop",
         "a column alone tells an action from the others in 95 % of the rarer ones' rows",
         find_telling_columns,
-        odds=0.5,
     ),
     Rule(
         "no overlap",
@@ -98,7 +76,6 @@ RULES: tuple[Rule[Audit], ...] = (
         "stop",
         "10 % of the users or more never saw one",
         find_no_overlap(0.1, math.inf),
-        0.5,
     ),
     Rule("no overlap", "overlap", "cap", "1 % to 10 % never saw it", find_no_overlap(0.01, 0.1)),
     Rule(
@@ -122,7 +99,6 @@ RULES: tuple[Rule[Audit], ...] = (
         "stop",
         "a context has R2 >= 0.8 or AUC >= 0.95",
         find_leaked_columns("leak"),
-        0.5,
     ),
     # What people bought last year tells as much of what they buy this year: a question, not an accusation.
     Rule(
@@ -147,8 +123,21 @@ RULES: tuple[Rule[Audit], ...] = (
         "another best action",
         find_other_users("cap"),
     ),
-    _FAR_OFF,
-    _OFF,
+    Rule(
+        "imbalance",
+        "balance",
+        "stop",
+        "0.25 standard deviations after weighting by logged propensities, beyond noise",
+        word_balance(LARGE, math.inf, is_logged=True),
+    ),
+    Rule(
+        "imbalance",
+        "balance",
+        "cap",
+        "0.1 to 0.25 after weighting by logged propensities, beyond noise",
+        word_balance(0.0, LARGE, is_logged=True),
+        odds=0.7,
+    ),
     # What estimated propensities leave unbalanced, the regression of a doubly robust mean takes up: trust stays.
     Rule(
         "imbalance",

@@ -43,7 +43,8 @@ from headstart.serve.store.store import Head, Store, Transaction
 
 SNAPSHOT_EVERY = 20_000  # events
 _PROBE_BYTES = 1 << 18  # a full disk still takes a few: it is writable again when there is room for many
-_MEND_SECONDS = 10.0
+_MEND_SECONDS = 10.0  # between two tries to fold a broken experiment; the first come sooner
+_FIRST_MEND = 0.2  # seconds: a read that failed once seldom fails twice
 _LOOK_SECONDS = 0.2  # between two looks at other processes and at windows
 
 logger = logging.getLogger("headstart.serve")
@@ -93,6 +94,7 @@ class Ledger:
         self._told: Body | None = None  # the warm start that the log has heard of
         self._saved = 0  # the sequence number of the last snapshot
         self._looked = self._mended = -1e9
+        self._patience = _FIRST_MEND  # seconds until the next try to mend it
 
     def open(self) -> None:
         """Record what the configuration changed, and fold everything that the store holds."""
@@ -123,7 +125,8 @@ class Ledger:
     def redeclare(self, config: ExperimentConfig, plan: Plan | None) -> None:
         """Have another configuration declared, by the thread that writes; `tried` says when."""
         self.tried.clear()
-        self._config, self._plan, self._mended = config, plan, -1e9
+        self._config, self._plan = config, plan
+        self._mended, self._patience = -1e9, _FIRST_MEND
 
     def _declare(self) -> None:
         planned, self._plan = self._plan, None
@@ -342,9 +345,10 @@ class Ledger:
 
     def _mend(self) -> None:
         """Open it, or fold a broken one anew: a read may have failed, or a log may be back."""
-        if self.ticks() - self._mended <= _MEND_SECONDS:
+        if self.ticks() - self._mended <= min(self._patience, _MEND_SECONDS):
             return
         self._mended, config = self.ticks(), self._config
+        self._patience = min(2.0 * self._patience, _MEND_SECONDS)
         try:
             if self._head is None:  # it was never opened
                 self.open()
@@ -352,7 +356,7 @@ class Ledger:
             else:
                 self._load()
                 logger.warning("experiment %r is folded again", self.name)
-            self.failure = None
+            self.failure, self._patience = None, _FIRST_MEND
         except Exception as error:
             self.failure = error
             if not isinstance(error, HeadstartError):  # ours to mend, so with its traceback

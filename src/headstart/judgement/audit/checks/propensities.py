@@ -2,16 +2,16 @@
 
 W_a = sum of 1/p over the rows of action a has mean n if p is the chance of the action taken (and everybody had one),
 whatever the outcomes and the contexts are. So W_a / n is 1 up to noise, mean(1/p) is K, and the same holds in every
-group of users and every period of time. Propensities that are too small by a factor have the same ratio everywhere;
+group of users (and in every period of time: `checks.drift`). Propensities that are too small by a factor have the
+same ratio everywhere;
 those of another action do not, and lie nearer to that action's rates. Where whole vectors of chances are known, the
 number of rows is judged against their sum instead. `estimates.totals` says how a total is judged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,16 +23,12 @@ from headstart.judgement.audit.checks.overlap import OverlapFinding
 from headstart.logs.log import Log
 from headstart.logs.sums import ActionSums
 
-ALPHA = 1e-3  # of a false alarm by the totals of all actions together; the same by groups, and by periods
+ALPHA = 1e-3  # of a false alarm by the totals of all actions together; the same by groups
 MATERIAL = 0.05  # a ratio this far from 1 matters; less is rounding, however sure
-UNEVEN = 0.1  # the same in a group of users or a period
-N_PERIODS = 5
+UNEVEN = 0.1  # the same in a group of users
 N_SUSPECTS = 10  # cells of an action and a group that are judged: those that look worst on the other half
 _MANY_STRANGERS = 0.4  # of the rows with propensities like another action's
 _CLEARLY_NEARER = 0.3  # of a correlation with another action's rates above that with its own
-
-
-_Asked: TypeAlias = tuple[GroupCells, Callable[[Sequence[int]], str]]  # and what its groups are called
 
 
 @dataclass(frozen=True)
@@ -61,7 +57,6 @@ class PropensityFinding:
     is_chi_square_of_counts: bool
     group_spread: float  # how far ratios are from 1 between groups of users, noise taken off
     group_p_value: float  # of the group and action that is furthest off, over all of them
-    period_p_value: float  # the same of periods of time; 1 if the log has no times
     worst: tuple[str, object, float] | None  # who, which action, which ratio: the furthest off that is sure
     fault: str  # "none", "scaled", "wrong action", "wrong", "wrong in places"
     scale: float  # of the logged propensities to the true ones, if scaled
@@ -89,12 +84,9 @@ def check_weights(
         count_cells(rows, labels, groups.n_groups, largest, has_vectors=is_logged)
         for rows, labels in ((groups.log, groups.labels), (groups.grown, groups.grown_labels))
     )
-    periods = _periods(sample, largest) if is_logged else None
     judged = _judged(cells, never, matrix)
-    found: list[_Asked] = [(_choose(judged, suspects), groups.describe)]
-    if periods is not None:
-        found.append((_judged(periods, never, matrix), _when))
-    worst = _find_worst(found, names)
+    chosen = _choose(judged, suspects)
+    worst = _find_worst(chosen, groups, names)
     nearest = _nearest_actions(groups)
     fault, scale = _find_fault(totals, sums.n, nearest, is_uneven=worst is not None)
     return PropensityFinding(
@@ -107,8 +99,7 @@ def check_weights(
         p_value=p_value,
         is_chi_square_of_counts=matrix is not None,
         group_spread=_spread(judged),
-        group_p_value=worst_of_many(found[0][0].p_values),
-        period_p_value=worst_of_many(found[1][0].p_values) if len(found) > 1 else 1.0,
+        group_p_value=worst_of_many(chosen.p_values),
         worst=worst if is_logged else None,
         fault=fault if is_logged else "none",
         scale=scale,
@@ -175,19 +166,6 @@ def _find_fault(totals: _Totals, rows: Floats, nearest: Integers, *, is_uneven: 
     return fault, scale
 
 
-def _periods(sample: Log, largest: float) -> GroupCells | None:
-    """Cells of equal parts of the time, as many rows each; None for a log without times."""
-    if sample.times is None:
-        return None
-    order = np.argsort(np.argsort(sample.times, kind="stable"), kind="stable")
-    labels = order * N_PERIODS // len(sample)
-    return count_cells(sample, labels, int(labels.max()) + 1, largest, has_vectors=True)
-
-
-def _when(periods: Sequence[int]) -> str:
-    return f"part {periods[0] + 1} of {N_PERIODS} of the time"
-
-
 def _judged(cells: GroupCells, never: Floats, matrix: Floats | None) -> GroupCells:
     """Without the actions that part of the users never saw, unless the chances themselves say so."""
     if matrix is None and never.any():
@@ -204,15 +182,14 @@ def _choose(cells: GroupCells, suspects: GroupCells) -> GroupCells:
     return replace(cells, p_values=np.where(is_chosen.reshape(doubts.shape), cells.p_values, np.nan))
 
 
-def _find_worst(found: list[_Asked], names: tuple[object, ...]) -> tuple[str, object, float] | None:
+def _find_worst(cells: GroupCells, groups: Groups, names: tuple[object, ...]) -> tuple[str, object, float] | None:
     """The surest of the cells that are off by 10 %, if it has a chance of 1 in 1,000 over all that are judged."""
-    for cells, words in found:
-        n_judged = max(1, int(np.isfinite(cells.p_values).sum()))
-        p_values = np.where(np.abs(np.nan_to_num(cells.ratios, nan=np.inf) - 1.0) > UNEVEN, cells.p_values, np.nan)
-        if np.isfinite(p_values).any() and np.nanmin(p_values) < ALPHA / n_judged:
-            group, action = np.unravel_index(int(np.nanargmin(p_values)), p_values.shape)
-            return words([int(group)]), names[action], float(cells.ratios[group, action])
-    return None
+    n_judged = max(1, int(np.isfinite(cells.p_values).sum()))
+    p_values = np.where(np.abs(np.nan_to_num(cells.ratios, nan=np.inf) - 1.0) > UNEVEN, cells.p_values, np.nan)
+    if not np.isfinite(p_values).any() or np.nanmin(p_values) >= ALPHA / n_judged:
+        return None
+    group, action = np.unravel_index(int(np.nanargmin(p_values)), p_values.shape)
+    return groups.describe([int(group)]), names[action], float(cells.ratios[group, action])
 
 
 def _spread(cells: GroupCells) -> float:

@@ -3,9 +3,9 @@
 W_a = sum of 1/p over the rows of action a has mean n if p is the chance of the action taken (and everybody had one),
 whatever the outcomes and the contexts are. So W_a / n is 1 up to noise, mean(1/p) is K, and the same holds in every
 group of users (and in every period of time: `checks.drift`). Propensities that are too small by a factor have the
-same ratio everywhere;
-those of another action do not, and lie nearer to that action's rates. Where whole vectors of chances are known, the
-number of rows is judged against their sum instead. `estimates.totals` says how a total is judged.
+same ratio everywhere; those of another action do not, and lie nearer to that action's rates. Where whole vectors of
+chances are known, the number of rows is judged against their sum instead. `estimates.totals` says how a total is
+judged.
 """
 
 from __future__ import annotations

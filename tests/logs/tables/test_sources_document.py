@@ -6,6 +6,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import duckdb
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -41,6 +42,13 @@ def folder(tmp_path_factory):
     write_lines(folder / "log.jsonl", table.to_pylist())
     with closing(sqlite3.connect(folder / "log.db")) as database:
         frame.to_sql("log", database, index=False)
+    with closing(duckdb.connect(str(folder / "log.duckdb"))) as database:
+        database.register("frame", table)
+        database.execute("CREATE TABLE clicks AS SELECT * FROM frame")
+    visits = frame.rename(columns={"ad": "action"}).assign(household=[f"h{i % 40}" for i in range(len(frame))])
+    visits["day"] = pd.date_range("2026-01-01", periods=len(frame), freq="h")
+    visits.loc[::7, "age"] = None
+    visits.to_csv(folder / "visits.csv", index=False)
     (folder / "cb.vw").write_text(CB)
     (folder / "cb_adf.vw").write_text(CB_ADF)
     write_lines(folder / "log.dsjson", [dsjson_line(), dsjson_line(0)])
@@ -64,5 +72,18 @@ def test_snippet_runs_on_spark(code, folder, spark):
 def test_every_kind_of_source_has_a_how_to():
     text = DOCUMENT.read_text()
     assert len(SNIPPETS) >= 10
-    for word in ("CSV", "TSV", "Parquet", "JSON", "pandas", "polars", "Arrow", "Ibis", "Spark", "cb_adf"):
+    for word in (
+        "CSV",
+        "TSV",
+        "Parquet",
+        "JSON",
+        "pandas",
+        "polars",
+        "Arrow",
+        "Ibis",
+        "Spark",
+        "cb_adf",
+        "PostgreSQL",
+        "SQLite",
+    ):
         assert word in text

@@ -43,34 +43,24 @@ def scan_log(
     Parameters
     ----------
     source
-        A path, a folder, a pattern or a list of paths (CSV, TSV, Parquet, JSON lines, Vowpal Wabbit text, dsjson;
-        also .gz and .zst), a table of a database (`log.duckdb::clicks`, `log.sqlite::clicks`,
-        `postgresql://user@host/db::clicks`), a pandas or polars frame, an Arrow table, a mapping of columns, an
-        Ibis table of any backend, or a Spark frame. The Open Bandit Dataset and headstart's own decision log are
-        recognised by their columns.
+        A path, a folder, a pattern or a list of paths (CSV, TSV, Parquet, JSON lines, Vowpal Wabbit, dsjson; also
+        .gz and .zst), a database's table (`log.duckdb::clicks`, `log.sqlite::clicks`, `postgresql://me@host/db::clicks`)
+        or its address with a `query`, a pandas or polars frame, an Arrow table, a mapping of columns, an Ibis table
+        or a Spark frame. The Open Bandit Dataset and headstart's decision log are recognised by their columns.
     action, outcome, propensity, timestamp, id, unit
-        The columns. One that is not given is recognised by a name in common use (`reward`, `pscore`, `arm`, ...); if
-        two could be meant, that is an error. False for the last four means that there is none. `id` names a row,
-        `unit` whose it is (`user_id`, ...): rows of one unit are not independent, and what is built on the log
-        takes that into account.
-    contexts
-        The columns to decide on. None: every other column of numbers, truth values or few categories that is no
-        identifier by its name; an empty list: none.
-    confounders
-        Columns that must be adjusted for but may not be decided on. The log's contexts are both; `reading.decide_on`
-        names the first, for `WarmStart(..., decide_on=log.reading.decide_on)`.
-    action_names
-        The full set of actions, in order; a row with another is an error.
-    where
-        Column -> value: only rows with these values are read.
+        The columns. One that is not given is recognised by a name in common use (`reward`, `pscore`, `user_id`, ...);
+        False for the last four means that there is none. `id` names a row, `unit` whose it is: rows of one unit are
+        not independent.
+    contexts, confounders
+        The columns to decide on (None: every other one of numbers, truth values or few categories that is no
+        identifier), and those to adjust for only. The log's contexts are both; `reading.decide_on` names the first.
+    action_names, where
+        The full set of actions, in order; and column -> value: only rows with these values are read.
     format
         Only needed where the name does not tell: "csv", "parquet", "vw", ...
-    query
-        What to ask a database for, instead of one of its tables.
     missing
         What becomes of a missing context: "fill" puts a number's mean and adds a column that says where, and makes a
-        missing category one of its own; "drop" drops the row; "error" raises at the first missing value. A row
-        whose action, outcome, propensity, time or unit is missing is dropped. `reading` counts all of it.
+        missing category one of its own; "drop" drops the row; "error" raises at the first. See `reading` for counts.
     memory_limit, threads
         Of the embedded DuckDB.
     """

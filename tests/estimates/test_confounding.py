@@ -56,3 +56,21 @@ def test_a_refit_without_the_column_says_the_same():
 def test_without_columns_that_move_there_is_nothing_to_leave_out(contexts):
     found = omit_columns(hs.Log([0, 0, 1, 1], [0.0, 1.0, 2.0, 3.0], contexts, n_actions=3))
     assert (found.biases == 0.0).all()
+
+
+def test_columns_that_came_encoded_are_left_out_together():
+    """The bias of the raw column, by action and so twice as much of the difference, whoever encoded it: wealth moves
+    outcomes by 0, 0.15 and 0.3, so without it an action's mean is off by how far its users are from everybody."""
+    rng = np.random.default_rng(0)
+    n = 20_000
+    wealth = rng.choice(3, n, p=[0.4, 0.3, 0.3])
+    actions = (rng.random(n) < np.array([0.25, 0.5, 0.75])[wealth]).astype(int)
+    gain = 0.15 * wealth
+    outcomes = (rng.random(n) < 0.2 + gain + 0.06 * (actions == 0)).astype(float)
+    log = hs.Log(actions, outcomes, {"wealth": np.array(["low", "mid", "high"])[wealth], "age": rng.random(n)})
+    encoded = hs.Log(actions, outcomes, log.contexts, context_names=log.context_names)
+    truth = [gain[actions == a].mean() - gain.mean() for a in (0, 1)]
+    for each in (log, encoded):
+        found = omit_columns(each)
+        assert found.names == ("wealth", "age")
+        np.testing.assert_allclose(found.biases[0], truth, atol=0.01)  # the slopes' noise: 0.45 / sqrt(10,000) * 2

@@ -24,6 +24,18 @@ class OmittedColumns:
     biases: Floats  # (C, K) in units of the outcome, chance taken off
 
 
+def _owners(log: Log) -> tuple[str, ...]:
+    """The column that each encoded one belongs to, (d,).
+
+    Columns that came encoded, `city=Oslo` beside `city=Rome`, have forgotten that they are one: leaving out a single
+    one of them would leave nothing out, for the others still tell it.
+    """
+    known = log.encoding
+    stems = [owner.partition("=")[0] if owner not in known.categories else owner for owner in known.owners]
+    is_stem = [stem != owner and stems.count(stem) > 1 for stem, owner in zip(stems, known.owners, strict=True)]
+    return tuple(stem if is_one else owner for stem, owner, is_one in zip(stems, known.owners, is_stem, strict=True))
+
+
 def omit_columns(log: Log) -> OmittedColumns:
     """Leave out each column in turn.
 
@@ -32,7 +44,8 @@ def omit_columns(log: Log) -> OmittedColumns:
     by m_a'g, g = P_.J P_JJ^-1 theta_J. By chance alone m_a'g has variance g'Rg / n_a, R the contexts' correlations;
     that is taken off the square.
     """
-    names, owners = log.encoding.columns, np.array(log.encoding.owners, dtype=object)
+    owners = np.array(_owners(log), dtype=object)
+    names = tuple(dict.fromkeys(owners.tolist()))
     biases = np.zeros((len(names), log.n_actions))
     (contexts,) = standardise(log.contexts)
     if contexts.shape[1] == 0:

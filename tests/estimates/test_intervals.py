@@ -31,8 +31,8 @@ def shape(*, is_binary: bool = False, variance: float = 1.0, skewness: float = 0
 
 
 def test_shapes_by_hand():
-    """Outcomes 0, 0, 3 of action 0: deviations -1, -1, 2, variance 2, third moment 2: skewness 2 / 2^1.5. Action 1 has
-    1, 1: nothing. All rows: variance 6 / (5 - 2), skewness (6 / 5) / (6 / 5)^1.5."""
+    """Outcomes 0, 0, 3 of action 0: deviations -1, -1, 2, variance 2, third moment 2: skewness 2 / 2^1.5. Action 1
+    has 1, 1: nothing. All rows: variance 6 / (5 - 2), skewness (6 / 5) / (6 / 5)^1.5."""
     log = Log([0, 0, 0, 1, 1], [0.0, 0.0, 3.0, 1.0, 1.0], propensities=[0.5] * 5, n_actions=2)
     for found in (
         shape_of_sums(log.action_sums()),
@@ -47,8 +47,8 @@ def test_shapes_by_hand():
 
 
 def test_without_skewness_it_is_students_with_the_logs_variance_for_two_rows():
-    """A mean 5 of 8 with error 1; the log's variance 16 says 16 / 8 for two rows: (8 * 1 + 2 * 2) / 10, nine degrees of
-    freedom."""
+    """A mean 5 of 8 with error 1; the log's variance 16 says 16 / 8 for two rows: (8 * 1 + 2 * 2) / 10, nine degrees
+    of freedom."""
     low, high = mean_intervals(spread(5.0, 1.0, 8.0, 8.0), shape(variance=16.0), np.zeros(1), 0.95)
     half = stdtrit(9.0, 0.975) * math.sqrt(1.2)
     assert (low[0], high[0]) == pytest.approx((5.0 - half, 5.0 + half))

@@ -18,16 +18,9 @@ from headstart.judgement.compare.noise import LifeTally, standard_error
 from headstart.judgement.compare.policies import COLD, NAIVE, START, TODAY, default_policies
 from headstart.logs.tables import scan_log
 from headstart.oracles import UCB, ThompsonBeta
+from headstart.simulation.acceptance import REPLAY, ROBUST, Acceptance, choose_acceptance
 from headstart.simulation.lending import MOST_WAITING, open_loans, take_lender, wait_to_lend
-from headstart.simulation.rejection import (
-    REPLAY,
-    ROBUST,
-    Acceptance,
-    Life,
-    choose_acceptance,
-    live,
-    live_as_logged,
-)
+from headstart.simulation.rejection import Life, live, live_as_logged
 from headstart.simulation.replay import Events, replay_events
 from headstart.warmstart.warmstart import WarmStart
 from headstart.worlds import Cells

@@ -21,6 +21,11 @@ OUTCOMES: dict[str, tuple[Callable[[np.random.Generator, int], np.ndarray], floa
     "success 0.5": (lambda rng, n: (rng.random(n) < 0.5).astype(float), 0.5),
     "success 0.1": (lambda rng, n: (rng.random(n) < 0.1).astype(float), 0.3),
     "success 0.02": (lambda rng, n: (rng.random(n) < 0.02).astype(float), 0.14),
+    "success 0.001": (lambda rng, n: (rng.random(n) < 0.001).astype(float), math.sqrt(0.001)),
+    "1 in 20 pays": (
+        lambda rng, n: np.where(rng.random(n) < 0.05, rng.lognormal(0.0, 1.0, n), 0.0),
+        math.sqrt(0.05 * math.e**2 - 0.0025 * math.e),
+    ),
     "exponential": (lambda rng, n: rng.exponential(1.0, n), 1.0),
     "lognormal": (lambda rng, n: rng.lognormal(0.0, 1.0, n), math.sqrt((math.e - 1.0) * math.e)),
     "t, 3 degrees": (lambda rng, n: rng.standard_t(3, n), math.sqrt(3.0)),

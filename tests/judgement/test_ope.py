@@ -122,6 +122,44 @@ def test_doubly_robust_is_surer_than_weighting_alone():
     assert found["doubly robust"].standard_error < found["snips"].standard_error < found["ips"].standard_error * 1.1
 
 
+def test_few_heavy_weights_do_not_rule_the_doubly_robust_value():
+    """60 logs of 300 rows by a policy that hardly ever does what is asked for. Left as they are, weights made the
+    doubly robust value three times as far off as snips (root mean square 1.5 against 0.56); normalised and cut it is
+    nearer, and the direct method's regression, which is right here, is nearest."""
+    truth, n, far = 0.5, 300, {"snips": [], "doubly robust": [], "direct": []}
+    thetas = np.linspace(-1.0, 1.0, 5)
+    for run in range(60):
+        rng = np.random.default_rng([run, n])
+        x = rng.standard_normal((n, 2))
+        raw = np.exp(2.0 * np.outer(x[:, 0], thetas))
+        chances = raw / raw.sum(axis=1, keepdims=True)
+        actions = (chances.cumsum(axis=1) > rng.random(n)[:, None]).argmax(axis=1)
+        means = np.outer(x[:, 0], -thetas) + 0.5 * x[:, 1:] + np.linspace(0.0, 1.0, 5)
+        y = means[np.arange(n), actions] + rng.standard_normal(n)
+        log = hs.Log(actions, y, x, chances, n_actions=5)
+        policy = np.where(x[:, 1] > 0.0, 4, 0)
+        for method in (ope.snips, ope.doubly_robust, ope.direct_method):
+            found = method(log, policy)
+            far[found.method].append(found.value - truth)
+    rms = {name: math.sqrt(np.mean(np.square(each))) for name, each in far.items()}
+    assert rms["doubly robust"] < 0.6 * rms["snips"]
+    assert rms["doubly robust"] < 1.6 * rms["direct"]
+
+
+def test_rows_of_one_unit_are_not_so_many_outcomes():
+    """50 users of 20 equal rows each: the error is that of 50 outcomes, sqrt(20) times what rows would say; about,
+    since the users' own weights differ."""
+    rng = np.random.default_rng(7)
+    users = np.repeat(np.arange(50), 20)
+    y = np.repeat(rng.standard_normal(50), 20)
+    log = hs.Log(rng.integers(2, size=1000), y, None, np.full(1000, 0.5), n_actions=2)
+    by_row, by_user = (ope.snips(each, [0] * 1000) for each in (log, log.with_units(users)))
+    assert by_user.value == by_row.value
+    assert by_user.standard_error == pytest.approx(y[::20].std(ddof=1) / math.sqrt(50), rel=0.2)
+    assert by_user.n_effective < 100 < by_row.n_effective
+    assert by_user.high - by_user.low > 2 * (by_row.high - by_row.low)
+
+
 def test_the_order_of_rows_does_not_matter():
     log, policy = confounded_log(300, np.random.default_rng(5))
     order = np.random.default_rng(6).permutation(300)

@@ -27,7 +27,7 @@ from headstart.estimates.weighted import Ratio, kish_size, root_sum_square, weig
 from headstart.evaluators.compiled import check_has_propensities
 from headstart.logs.log import Log
 from headstart.randomness import RNG, as_generator
-from headstart.simulation.rejection import is_even
+from headstart.simulation.acceptance import is_even
 
 Policy = Callable[[Floats], ArrayLike] | ArrayLike
 """A function context -> chances (K,) or an action; or chances of every row, (n, K); or an action per row, (n,)."""

@@ -18,16 +18,9 @@ from headstart.judgement.compare.noise import LifeTally, standard_error
 from headstart.judgement.compare.policies import COLD, NAIVE, START, TODAY, default_policies
 from headstart.logs.tables import scan_log
 from headstart.oracles import UCB, ThompsonBeta
+from headstart.simulation.acceptance import REPLAY, ROBUST, Acceptance, choose_acceptance
 from headstart.simulation.lending import MOST_WAITING, open_loans, take_lender, wait_to_lend
-from headstart.simulation.rejection import (
-    REPLAY,
-    ROBUST,
-    Acceptance,
-    Life,
-    choose_acceptance,
-    live,
-    live_as_logged,
-)
+from headstart.simulation.rejection import Life, live, live_as_logged
 from headstart.simulation.replay import Events, replay_events
 from headstart.warmstart.warmstart import WarmStart
 from headstart.worlds import Cells
@@ -228,12 +221,11 @@ def test_loans_by_hand():
 
 
 def test_a_learning_policy_with_a_rare_action_lives_the_life_it_would_have_lived():
-    """60 rounds of Thompson sampling, one action of three in 5 % of the rows, c = 0.1: 1,500 replays of 1,500 rows
+    """60 rounds of Thompson sampling, one action of three in 5 % of the rows, c = 0.1: 600 replays of 1,500 rows
     against as many lives, plays of the rare action and clicks. While nobody waits the rare action is accepted too
-    seldom, and one row of it comes for every two rounds: within 5 standard errors and a tenth of the plays for that.
-    """
+    seldom, and one row of it comes for every two rounds: within 5 standard errors, and a tenth of the plays."""
     rng = np.random.default_rng(28)
-    rounds, runs = 60, 1500
+    rounds, runs = 60, 600
     chances = np.array([0.5, 0.45, 0.05])
     rates = np.array([0.3, 0.4, 0.35])
     plays, clicks = np.empty((2, runs)), np.empty((2, runs))

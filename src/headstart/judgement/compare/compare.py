@@ -23,7 +23,7 @@ from headstart.judgement.compare.policies import StartPolicy, choose_policies
 from headstart.judgement.compare.shuffles import Shuffles
 from headstart.logs.any_log import AnyLog
 from headstart.logs.log import Log
-from headstart.simulation.rejection import choose_acceptance
+from headstart.simulation.acceptance import choose_acceptance
 
 MOST_ROWS = 200_000  # of a table
 FEWEST_UNITS = 5  # on either side

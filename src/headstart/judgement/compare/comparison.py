@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from headstart.arrays import Floats, Integers
 from headstart.judgement.compare.policies import COLD, NAIVE, START, TODAY
-from headstart.simulation.rejection import ROBUST, Acceptance
+from headstart.simulation.acceptance import ROBUST, Acceptance
 
 
 @dataclass(frozen=True, eq=False)

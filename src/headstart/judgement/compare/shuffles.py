@@ -16,7 +16,8 @@ from headstart.estimates.regression import predict_from
 from headstart.judgement.compare.noise import REPEATS, LifeTally
 from headstart.judgement.compare.policies import TODAY, StartPolicy
 from headstart.logs.log import Log
-from headstart.simulation.rejection import ROBUST, Acceptance, Life, live, live_as_logged
+from headstart.simulation.acceptance import ROBUST, Acceptance
+from headstart.simulation.rejection import Life, live, live_as_logged
 
 Lives: TypeAlias = dict[str, tuple[Life, float]]  # by policy, with the seconds that it took
 

@@ -58,26 +58,27 @@ def describe_log(audit: Audit) -> str:
 
 
 def _actions(audit: Audit) -> Iterator[Section]:
-    found, caps = audit.actions, audit.verdict.caps if audit.verdict.severity == "cap" else None
+    found, verdict = audit.actions, audit.verdict
     order = sorted(range(len(found.actions)), key=lambda a: -_first(found.actions[a].mean))
     interval = f"{100 * found.level:g} % interval"
-    header = ["action", "rows", "raw mean", "adjusted mean", interval, "effective rows", "virtual plays"]
-    header += ["cap"] if caps else []
+    header = ("action", "rows", "raw mean", "adjusted mean", interval, "effective rows", "virtual plays")
     rows = []
     for a in order:
         action = found.actions[a]
         interval = NONE if math.isnan(action.low) else f"{number(action.low)} to {number(action.high)}"
         row = [str(action.name), f"{action.rows:,}", number(action.raw_mean), number(action.mean), interval]
-        row += [number(action.effective_size, 4), f"{action.virtual_plays:,}"]
-        rows.append((*row, f"{caps[a]:,}") if caps else tuple(row))
-    sentences = [
+        rows.append((*row, number(action.effective_size, 4), f"{verdict.caps[a]:,}"))
+    worth = {
+        "fine": "Virtual plays are what a start uses: as many as the doubly robust mean is worth.",
+        "cap": "Virtual plays are what a start uses, capped for the bias that the findings below leave possible.",
+        "stop": "A start uses no virtual plays of a log that is not to be used.",
+    }
+    sentences = (
         "The adjusted mean weights each row by 1 / its propensity: what every user would have given under the "
-        "action. Effective rows are what is left of the rows after weighting; they buy the virtual plays."
-    ]
-    if caps:
-        sentences.append("The cap allows for the bias that the findings below leave possible.")
-    title = "What the log knows of each action"
-    yield Section("actions", title, tuple(sentences), tuple(header), tuple(rows))
+        "action. Effective rows are what is left of the rows after weighting.",
+        worth[verdict.severity],
+    )
+    yield Section("actions", "What the log knows of each action", sentences, header, tuple(rows))
 
 
 def _first(mean: float) -> float:

@@ -23,7 +23,7 @@ def test_by_hand():
     log = Log(["a", "a", "b", "b"], [1.0, 3.0, 0.0, 2.0], propensities=[0.5, 0.25, 0.5, 0.5])
     found = describe(log)
     a, b = found.actions
-    assert (a.rows, a.raw_mean, a.virtual_plays) == (2, 2.0, 1)
+    assert (a.rows, a.raw_mean) == (2, 2.0)
     assert a.mean == pytest.approx(7 / 3)
     assert a.effective_size == pytest.approx(1.8)
     assert a.standard_error == pytest.approx(np.sqrt(128 / 9) / 6 * np.sqrt(1.8 / 0.8))
@@ -55,7 +55,7 @@ def test_an_action_without_rows_has_no_mean_and_no_plays():
     log = Log([0, 0, 1, 1], [1.0, 2.0, 3.0, 5.0], propensities=[0.5] * 4, n_actions=3)
     found = describe(log)
     assert np.isnan(found.actions[2].mean)
-    assert found.actions[2].virtual_plays == 0
+    assert found.actions[2].effective_size == 0.0
     assert (found.best, found.second) == (1, 0)
 
 

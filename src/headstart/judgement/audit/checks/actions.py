@@ -29,7 +29,6 @@ class ActionFinding:
     high: float
     variance: float  # of one outcome; 0 where a single row leaves it unknown
     effective_size: float  # (sum w)^2 / sum w^2, Kish's; by units, over the design effect
-    virtual_plays: int
     heaviest_share: float  # of the sum of weights, by one row
 
 
@@ -91,7 +90,6 @@ def describe_actions(
             high=float(high[a]),
             variance=float(variances[a]),
             effective_size=float(sizes[a]),
-            virtual_plays=math.floor(sizes[a]),
             heaviest_share=float(heaviest[a]),
         )
         for a in range(len(names))

@@ -7,6 +7,7 @@ hidden confounder as strong would do as much: the benchmarks of Cinelli and Hazl
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,7 +33,8 @@ def _owners(log: Log) -> tuple[str, ...]:
     """
     known = log.encoding
     stems = [owner.partition("=")[0] if owner not in known.categories else owner for owner in known.owners]
-    is_stem = [stem != owner and stems.count(stem) > 1 for stem, owner in zip(stems, known.owners, strict=True)]
+    counts = Counter(stems)
+    is_stem = [stem != owner and counts[stem] > 1 for stem, owner in zip(stems, known.owners, strict=True)]
     return tuple(stem if is_one else owner for stem, owner, is_one in zip(stems, known.owners, is_stem, strict=True))
 
 

@@ -48,10 +48,10 @@ def serve(
         options = replace(options, port=port)
 
     def tell(listening: int, starts: Mapping[str, StartState | None]) -> None:
-        for name, start in starts.items():
-            _print_start(name, start)
         names, store = ", ".join(service.experiments), escape(mask_secrets(service.store))
         out.print(f"Deciding for {names} at [bold]http://{options.host}:{listening}[/bold] (store: {store}).")
+        for name, start in starts.items():
+            _print_start(name, start)
 
     run_service(service, options, read_config=lambda: load_config(config), log_level=log_level, on_ready=tell)
 

@@ -145,7 +145,7 @@ def test_a_log_is_read_again_as_it_was_read(tmp_path: Path):
         fold = engine._ledgers["ads"].fold
     assert read["contexts"] == ["city", "age"]
     assert (read["action"], read["outcome"], read["propensity"], read["id"]) == ("ad", "click", "propensity", False)
-    assert read["missing"] == "drop"
+    assert (read["missing"], read["unit"]) == ("fill", False)
     again = fold._find_source(fold.config, {**fold.log, "read": {**read, "contexts": ["age"]}})
     assert again.log.encoding.columns == ("age",)
 

@@ -13,6 +13,7 @@ from headstart.serve.engine.opening import open_store
 from headstart.serve.engine.verification import verify_store
 from tests.serve.experiments import make_log
 from tests.serve.in_process import served
+from tests.serve.logs import write_clean
 
 CONTEXTS = {"age": "number", "city": ["north", "south"]}
 ADS = {"actions": ["image", "video"], "contexts": CONTEXTS, "oracle": "LinUCB", "seed": 7}
@@ -132,3 +133,30 @@ def test_a_category_that_was_known_and_is_no_longer_declared_is_not_learnt(tmp_p
     with opened(tmp_path, contexts={**CONTEXTS, "city": ["north", "east"]}) as engine:
         assert engine.state("ads")["not_learnable"] == 4
         assert engine.state("ads")["unseen"] == {}
+
+
+def test_what_is_missing_in_the_log_is_missing_in_live_users_alike(tmp_path: Path):
+    """A log with gaps has a column that says so, and a level "missing": a live null is seen as the log's were."""
+    path = write_clean(tmp_path / "log.csv", 600)
+    header, *rows = path.read_text().splitlines()
+    cells = [row.split(",") for row in rows]
+    for i, row in enumerate(cells):
+        row[0], row[1] = ("" if i % 5 == 0 else row[0]), ("" if i % 7 == 0 else row[1])
+    path.write_text("\n".join([header, *(",".join(row) for row in cells)]))
+    contexts = {"age": "number", "city": ["north", "south", "east", "west"]}
+    log = {"path": str(path), "despite_audit": True}
+    settings = {"actions": ["A", "B"], "contexts": contexts, "evaluator": "LinearModel", "log": log}
+    with opened(tmp_path, **settings) as engine:
+        fold = engine._ledgers["ads"].fold
+        assert fold.log is not None
+        assert (fold.log["rows"], fold.log["reading"]["filled"]) == (600, {"city": 120, "age": 86})
+        names = ["age", "age is missing", "city=north", "city=south", "city=east", "city=west", "city=missing"]
+        assert fold.log["columns"] == names
+        seen = fold.policy.as_vector({"age": None, "city": None}, {"age": "missing", "city": "missing"})
+        np.testing.assert_allclose(seen, [fold.log["centres"]["age"], 1, 0, 0, 0, 0, 1])
+        unseen = fold.policy.as_vector({"age": 40.0, "city": "Atlantis"}, {"city": "unseen"})
+        np.testing.assert_array_equal(unseen, [40, 0, 0, 0, 0, 0, 0])
+        for _ in range(5):
+            engine.outcome("ads", engine.decide("ads", {"age": None, "city": None}).event_id, 1.0)
+        assert engine.state("ads")["not_learnable"] == 0
+    as_verified(tmp_path / "s.sqlite")

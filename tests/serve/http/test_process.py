@@ -18,6 +18,7 @@ import pytest
 from headstart.serve.client import Client, RequestFailed
 from headstart.serve.http.access import draw_key
 from tests.serve.in_process import USER
+from tests.serve.logs import write_leaked
 from tests.serve.waiting import wait
 
 CONFIG = """
@@ -54,6 +55,27 @@ def running(folder, config=CONFIG, **options):
         process.kill()
         process.stdout.close()
         process.wait(10)
+
+
+def test_the_console_says_what_each_experiment_starts_from(tmp_path):
+    """What was read, decided on, adjusted for and found; that a log is not used cannot be overlooked."""
+    write_leaked(tmp_path / "log.csv")
+    logged = '[experiments.leaked]\nactions = ["A", "B"]\ncontexts = { age = "number" }\nlog = { path = "log.csv" }\n'
+    with running(tmp_path, CONFIG + logged) as (process, _):
+        lines = []
+        while not lines or "THE LOG IS NOT USED" not in lines[-1]:
+            lines.append(process.stdout.readline())
+            assert lines[-1], lines
+    told = "".join(lines)
+    assert "ads: starts without a log" in told
+    assert re.search(r"leaked: .*log\.csv: 4,000 rows, 4,000 kept", told)
+    for line in (
+        "decides on: age",
+        "adjusts for: paid",
+        "the audit: DO NOT USE IT.",
+        "because the context paid tells",
+    ):
+        assert line in told
 
 
 def test_what_was_acknowledged_over_http_survives_a_kill(tmp_path):

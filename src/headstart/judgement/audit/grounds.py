@@ -193,8 +193,8 @@ def find_heavy_rows(*, is_logged: bool) -> Callable[[Audit], Iterator[Found]]:
         for action in audit.actions.actions:
             if is_heavy(action):
                 yield Found(
-                    f"one row carries {percent(action.heaviest_share)} of the mean of {action.name}: its "
-                    f"{action.virtual_plays} virtual plays promise too much",
+                    f"one row carries {percent(action.heaviest_share)} of the mean of {action.name}: its effective "
+                    f"{action.effective_size:.0f} rows promise too much",
                     "cap the action's virtual plays",
                 )
 

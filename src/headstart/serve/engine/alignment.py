@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
+
 import numpy as np
 
 from headstart.arrays import Integers
 from headstart.errors import LogError
-from headstart.logs.encoding import Encoding
+from headstart.logs.encoding import MISSING, OTHER, Encoding
 from headstart.logs.log import Log
 from headstart.serve.config import ExperimentConfig
 
@@ -43,14 +45,27 @@ def _align_actions(log: Log, config: ExperimentConfig) -> Integers:
 
 
 def _align_columns(logged: Encoding, config: ExperimentConfig) -> Encoding:
-    """The columns that the experiment and its log share, as the experiment declares them, then the log's others."""
+    """The columns that the experiment and its log share, as the experiment declares them, then the log's others.
+
+    A category has besides what is declared the levels that the log has for what is missing and for the rest.
+    """
     shared = [column for column in config.contexts if column in logged.columns]
     for column in shared:
         _check_kind(column, logged, config)
     extra = [column for column in logged.columns if column not in config.contexts]
-    known = {**logged.categories, **config.encoding.categories}
+    declared = {
+        column: (*known, *(level for level in logged.categories.get(column, ()) if _is_gap_level(level, known)))
+        for column, known in config.encoding.categories.items()
+    }
+    known = {**logged.categories, **declared}
     columns = (*shared, *extra)
-    return Encoding(columns, {column: known[column] for column in columns if column in known})
+    categories = {column: known[column] for column in columns if column in known}
+    indicated = tuple(column for column in columns if column in logged.indicated)
+    return Encoding(columns, categories, dict(logged.means), indicated)
+
+
+def _is_gap_level(level: Hashable, declared: Sequence[Hashable]) -> bool:
+    return level in (MISSING, OTHER) and level not in declared
 
 
 def _check_kind(column: str, logged: Encoding, config: ExperimentConfig) -> None:
@@ -65,5 +80,5 @@ def _check_kind(column: str, logged: Encoding, config: ExperimentConfig) -> None
         raise LogError(f"{at} has categories, but the log has numbers")
     known = {str(category) for category in declared}
     for category in found:
-        if str(category) not in known:
+        if str(category) not in known and category not in (MISSING, OTHER):
             raise LogError(f"the log has {column} = {category!r}, which {at} has not")

@@ -13,10 +13,11 @@ from typing import NamedTuple, TypedDict
 
 from headstart.checks import check_outcome_in
 from headstart.errors import ActionError, ContextError, HeadstartError, OptionError
+from headstart.logs.encoding import Surprise
 from headstart.serve.config import ExperimentConfig, Label
 from headstart.serve.engine.bounds import Bounds, check_number_within, check_outcome_within
 from headstart.serve.engine.fold import Fold
-from headstart.serve.engine.surprises import Seen, Surprise, check_unseen
+from headstart.serve.engine.surprises import Seen, check_unseen
 from headstart.serve.store.events import Body, Context
 
 MAX_EVENT_ID = 200

@@ -51,6 +51,7 @@ def _describe_reading(log: Log) -> Body | None:
         "kept": reading.n_kept,
         "roles": dict(reading.columns),
         "counts": dict(reading.counts),
+        "filled": dict(reading.filled),
         "left_out": dict(reading.left_out),
         "notes": list(reading.notes),
     }

@@ -56,7 +56,10 @@ def build_policy(
         policy = _build_from(config, log, n_shared, binding)
     if OracleAbilities(policy).n_features:
         _check_has_columns(config, log)
-    return ServedPolicy(policy, config.encoding, log.n_features - n_shared, bounds, binding)
+    users = log.encoding.choose([column for column in config.contexts if column in log.encoding.columns])
+    if set(users.columns) != set(config.contexts):  # the policy looks at none of them
+        users = config.encoding
+    return ServedPolicy(policy, users, log.n_features - n_shared, bounds, binding)
 
 
 def _know_nothing(n_actions: int) -> Summary:
@@ -87,7 +90,7 @@ def _build_from(config: ExperimentConfig, log: Log, n_shared: int, binding: Bind
     wanted = config.oracle or _DEFAULT_ORACLE
     if "summary" in _needs(wanted):
         return _build_from_summary(config, evaluator, wanted, n_shared)
-    is_same = log.encoding == config.encoding
+    is_same = log.encoding.columns == tuple(config.contexts)
     warm_start = WarmStart(
         _build_oracle(config, n_shared),
         evaluator,

@@ -13,7 +13,7 @@ from headstart.logs.encoding import Encoding
 from headstart.parts import Oracle, OracleAbilities, layers
 from headstart.serve.engine.binding import FREE, Binding
 from headstart.serve.engine.bounds import UNBOUNDED, Bounds
-from headstart.serve.engine.surprises import NONE, check_expected, encode_surprising, find_middles
+from headstart.serve.engine.surprises import NONE, check_expected, take_middles
 from headstart.warmstart.conflict import Guarded
 from headstart.warmstart.warmstart import WarmStart
 
@@ -43,14 +43,11 @@ class ServedPolicy:
         self._abilities = OracleAbilities(policy)
         self.has_context = bool(self._abilities.n_features)
         self.outcome_range = self._abilities.outcome_range
-        self._encoding, self._n_extra, self._bounds = encoding, n_extra, bounds
-        self._middles = find_middles(encoding, bounds, binding)
-        unbounded = (-math.inf, math.inf)
-        ranges = [
-            unbounded if owner in encoding.categories else bounds.columns.get(owner, unbounded)
-            for owner in encoding.owners
-        ]
-        self._lows, self._highs = np.array(ranges, dtype=np.float64).reshape(-1, 2).T
+        self._encoding, self._n_extra, self._bounds = take_middles(encoding, bounds, binding), n_extra, bounds
+        self._lows, self._highs = np.full((2, len(encoding.names)), [[-math.inf], [math.inf]])
+        for column, place in encoding.numbers.items():
+            if column in bounds.columns:
+                self._lows[place], self._highs[place] = bounds.columns[column]
         self._settle()
 
     def as_vector(self, context: Mapping[str, Any], surprises: Mapping[str, str] = NONE) -> Floats | None:
@@ -58,10 +55,7 @@ class ServedPolicy:
         if not self.has_context:
             return None
         check_expected(self._encoding, context, surprises)
-        if surprises:
-            vector = encode_surprising(self._encoding, context, surprises, self._middles)
-        else:
-            vector = self._encoding.encode(context)
+        vector = self._encoding.encode(context)
         if self._bounds.columns:
             vector = np.minimum(np.maximum(vector, self._lows), self._highs)
         return np.concatenate([vector, np.zeros(self._n_extra)]) if self._n_extra else vector

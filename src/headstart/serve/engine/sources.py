@@ -54,11 +54,7 @@ class Source(NamedTuple):
             "means": [s / n if n else None for s, n in zip(sums.tolist(), counts.tolist(), strict=True)],
             "ranges": suggest_ranges(log),
             "read": dict(self.read),
-            "centres": {
-                column: float(log.contexts[:, j].mean())
-                for j, column in enumerate(log.encoding.owners)
-                if column not in log.encoding.categories
-            },
+            "centres": {column: float(log.contexts[:, j].mean()) for column, j in log.encoding.numbers.items()},
         }
 
 

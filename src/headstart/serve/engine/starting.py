@@ -21,6 +21,7 @@ class StartState(TypedDict):
     rows: int  # of the source
     kept: int
     dropped: dict[str, int]  # why -> rows
+    filled: dict[str, int]  # column -> rows in which it was missing
     decided_on: list[str]
     adjusted_for: list[str]  # besides those
     left_out: dict[str, str]  # column -> why
@@ -45,6 +46,7 @@ def describe_start(fold: Fold) -> StartState | None:
         "rows": reading.get("rows", begun["rows"]),
         "kept": begun["rows"],
         "dropped": dict(reading.get("counts", {})),
+        "filled": dict(reading.get("filled", {})),
         "decided_on": decided,
         "adjusted_for": adjusted,
         "left_out": dict(reading.get("left_out", {})),
@@ -97,7 +99,7 @@ def _say_used(fold: Fold, binding: Binding) -> str:
 
 
 def _tell_plays(fold: Fold) -> str:
-    plays, caps = fold.policy.virtual_plays(), fold.binding.caps
+    plays, caps = fold.policy.virtual_plays(), fold.binding.caps if fold.binding.is_capped else None
     if plays is None:
         return "its summary is the prior" + ("" if caps is None else f", worth at most {_tell_each(fold, caps)}")
     limit = "" if caps is None or list(caps) == plays else f" so far, of at most {_tell_each(fold, caps)}"

@@ -1,27 +1,25 @@
 """Surprises: live users with a column that is null, or has a category that was never declared. They are answered.
 
 The decision's event keeps what came and names these columns, so what a policy makes of a user is a matter of events.
-A number that is missing is seen as the middle of its column (of the log, of its range, or 0), a category that is
-missing or unknown as none of the known ones. A category that was known when it came, and is no longer declared, is no
-surprise: such an outcome is not learnt by a policy that has no column for it.
+A number that is missing is seen as the middle of its column (of the log, of its range, or 0) and, where the log had
+missing ones, as missing; a category that is missing or unknown as the log's level for such, or as none. A category
+that was known when it came, and is no longer declared, is no surprise: such an outcome is not learnt by a policy that
+has no column for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple, TypeAlias
+from dataclasses import replace
+from typing import NamedTuple
 
-import numpy as np
-
-from headstart.arrays import Floats
 from headstart.errors import ContextError
-from headstart.logs.encoding import Encoding
+from headstart.logs.encoding import Encoding, Surprise
 from headstart.serve.columns import Category
 from headstart.serve.engine.binding import Binding
 from headstart.serve.engine.bounds import Bounds
 from headstart.serve.store.events import Context, Value
 
-Surprise: TypeAlias = Literal["missing", "unseen"]
 NONE: Mapping[str, str] = {}
 
 _LONGEST = 200  # characters of a category that nobody declared: events keep it
@@ -55,28 +53,10 @@ def check_expected(encoding: Encoding, context: Mapping[str, object], surprises:
             raise ContextError(f"context column {column!r} cannot be {value!r:.80}")
 
 
-def find_middles(encoding: Encoding, bounds: Bounds, binding: Binding) -> dict[str, float]:
-    """What a missing number of each column is seen as: the mean of the log, the middle of its range, or 0."""
+def take_middles(encoding: Encoding, bounds: Bounds, binding: Binding) -> Encoding:
+    """The encoding in which a missing number is the mean of the log on record, the middle of its range, or 0."""
     middles: dict[str, float] = {}
-    for column in encoding.columns:
-        if column not in encoding.categories:
-            low, high = bounds.columns.get(column, (0.0, 0.0))
-            middles[column] = binding.centres.get(column, low + (high - low) / 2.0)
-    return middles
-
-
-def encode_surprising(
-    encoding: Encoding, context: Mapping[str, object], surprises: Mapping[str, str], middles: Mapping[str, float]
-) -> Floats:
-    """One user as a vector: what was missing or unknown, and still is, as the middle or as none of the categories."""
-    filled, unknown = dict(context), []
-    for column in surprises:
-        value, known = filled.get(column), encoding.categories.get(column)
-        if known is None:
-            filled[column] = middles.get(column) if value is None else value
-        elif not any(type(value) is type(category) and value == category for category in known):
-            filled[column] = known[0]
-            unknown.append(column)
-    vector = encoding.encode(filled)
-    is_unknown = np.array([owner in unknown for owner in encoding.owners])
-    return np.where(is_unknown, 0.0, vector)
+    for column in encoding.numbers:
+        low, high = bounds.columns.get(column, (0.0, 0.0))
+        middles[column] = binding.centres.get(column, low + (high - low) / 2.0)
+    return replace(encoding, means=middles)

@@ -91,7 +91,7 @@ def test_the_page_needs_nothing_else_and_fits_a_phone(folder, browser):
         assert f'href="{outside}' not in page
     browser.set_window_size(400, 800)
     browser.get((folder / "report.html").as_uri())
-    assert "Do not use it" in browser.find_element("css selector", ".verdict").text
+    assert "Use it with a cap" in browser.find_element("css selector", ".verdict").text
     widths = browser.execute_script("return [...document.images].map(i => i.complete ? i.naturalWidth : 0)")
     assert len(widths) == 7
     assert min(widths) > 100

@@ -167,3 +167,29 @@ def test_a_word_by_hand_that_means_nothing_is_refused(tmp_path: Path, settings: 
 def test_a_password_in_the_address_of_a_log_is_refused(tmp_path: Path):
     with pytest.raises(OptionError, match=r"ads\.log\.path holds a password"):
         opened(tmp_path, Path("x"), log={"path": "postgresql://me:secret@host/db"})
+
+
+def test_a_log_may_be_a_table_of_a_database_with_any_role_of_read_log(tmp_path: Path):
+    """Its hash is that of its rows, so other rows are another beginning, and the same ones are not."""
+    path, place = write_clean(tmp_path / "log.csv", 300), tmp_path / "past.sqlite"
+    _, *rows = [line.split(",") for line in path.read_text().splitlines()]
+    connection = sqlite3.connect(place)
+    connection.execute(
+        "CREATE TABLE clicks (city TEXT, age REAL, ad TEXT, click INTEGER, propensity REAL, member TEXT)"
+    )
+    for i, row in enumerate(rows):
+        connection.execute("INSERT INTO clicks VALUES (?, ?, ?, ?, ?, ?)", (*row, f"m{i // 2}"))
+    connection.commit()
+    log = {"path": f"{place}::clicks", "unit": "member", "where": {"city": "north"}}
+    for n_warm_starts in (1, 1, 2):
+        if n_warm_starts == 2:
+            connection.execute("UPDATE clicks SET click = 1 - click WHERE rowid < 50")
+            connection.commit()
+        with opened(tmp_path, path, log=log) as engine:
+            begun = [event.body for event in engine.events("ads") if event.kind == "warm_start"]
+            fold = engine._ledgers["ads"].fold
+            assert fold._find_source(fold.config, fold.log).log.units is not None
+        assert len(begun) == n_warm_starts
+        assert (begun[-1]["read"]["unit"], begun[-1]["read"]["contexts"]) == ("member", ["age"])
+        assert begun[-1]["rows"] == sum(row[0] == "north" for row in rows)
+    connection.close()

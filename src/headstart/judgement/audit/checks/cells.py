@@ -17,7 +17,7 @@ from headstart.logs.sums import ActionSums
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class CellTotals:
     """Per group and action, each (G, K)."""
 
     rows: Floats
@@ -27,7 +27,7 @@ class Cells:
     p_values: Floats  # NaN where the log shows no row of the action
 
 
-def count_cells(log: Log, labels: Integers, n_groups: int, largest: float, *, has_vectors: bool) -> Cells:
+def count_cells(log: Log, labels: Integers, n_groups: int, largest: float, *, has_vectors: bool) -> CellTotals:
     """The cells of these rows. `largest` is the largest weight in the log, of whatever action: an action whose rare
     rows happen to be missing would not show its own."""
     assert log.propensities is not None
@@ -46,7 +46,7 @@ def count_cells(log: Log, labels: Integers, n_groups: int, largest: float, *, ha
     p_values = judge_totals(total, squares, most, users, users)
     with np.errstate(divide="ignore", invalid="ignore"):
         spread = (squares + np.nan_to_num(most) ** 2) / users**2
-        return Cells(rows, users, total / users, spread, np.where(is_shown, p_values, np.nan))
+        return CellTotals(rows, users, total / users, spread, np.where(is_shown, p_values, np.nan))
 
 
 def largest_weight(sums: ActionSums) -> float:
@@ -89,7 +89,7 @@ def judge_actions(
     return JudgedActions(errors, off, np.nan_to_num(p_values, nan=1.0))
 
 
-def _of_vectors(log: Log, labels: Integers, rows: Floats, users: Floats) -> Cells:
+def _of_vectors(log: Log, labels: Integers, rows: Floats, users: Floats) -> CellTotals:
     """By whole vectors: rows against the sum of chances, each row a draw with its own."""
     chances = log.propensity_matrix
     assert chances is not None
@@ -106,7 +106,7 @@ def _of_vectors(log: Log, labels: Integers, rows: Floats, users: Floats) -> Cell
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.where(expected > 0.0, rows / expected, np.nan)
         spread = np.where(expected > 0.0, (variances + 1.0) / expected**2, np.nan)
-    return Cells(rows, users, ratios, spread, np.where((expected > 0.0) | (rows > 0.0), p_values, np.nan))
+    return CellTotals(rows, users, ratios, spread, np.where((expected > 0.0) | (rows > 0.0), p_values, np.nan))
 
 
 def _clustered(log: Log, labels: Integers, w: Floats, shape: tuple[int, int]) -> tuple[Floats, Floats]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from headstart.arrays import Floats, Integers
 from headstart.estimates.totals import judge_totals, worst_of_many
-from headstart.judgement.audit.checks.cells import Cells, count_cells, judge_actions, largest_weight
+from headstart.judgement.audit.checks.cells import CellTotals, count_cells, judge_actions, largest_weight
 from headstart.judgement.audit.checks.groups import Groups
 from headstart.judgement.audit.checks.overlap import OverlapFinding
 from headstart.logs.log import Log
@@ -32,7 +32,7 @@ _MANY_STRANGERS = 0.4  # of the rows with propensities like another action's
 _CLEARLY_NEARER = 0.3  # of a correlation with another action's rates above that with its own
 
 
-_Asked: TypeAlias = tuple[Cells, Callable[[Sequence[int]], str]]  # and what its groups are called
+_Asked: TypeAlias = tuple[CellTotals, Callable[[Sequence[int]], str]]  # and what its groups are called
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ def _find_fault(totals: _Totals, rows: Floats, nearest: Integers, *, is_uneven: 
     return fault, scale
 
 
-def _periods(sample: Log, largest: float) -> Cells | None:
+def _periods(sample: Log, largest: float) -> CellTotals | None:
     """Cells of equal parts of the time, as many rows each; None for a log without times."""
     if sample.times is None:
         return None
@@ -188,14 +188,14 @@ def _when(periods: Sequence[int]) -> str:
     return f"part {periods[0] + 1} of {N_PERIODS} of the time"
 
 
-def _judged(cells: Cells, never: Floats, matrix: Floats | None) -> Cells:
+def _judged(cells: CellTotals, never: Floats, matrix: Floats | None) -> CellTotals:
     """Without the actions that part of the users never saw, unless the chances themselves say so."""
     if matrix is None and never.any():
         return replace(cells, p_values=np.where(never > 0.0, np.nan, cells.p_values))
     return cells
 
 
-def _choose(cells: Cells, suspects: Cells) -> Cells:
+def _choose(cells: CellTotals, suspects: CellTotals) -> CellTotals:
     """The cells that looked worst on the other half of the rows: who asks fewer questions pays for fewer."""
     doubts = np.where(np.isfinite(cells.p_values), np.nan_to_num(suspects.p_values, nan=1.0), np.inf)
     worst = np.argsort(doubts, axis=None, kind="stable")[:N_SUSPECTS]
@@ -215,7 +215,7 @@ def _find_worst(found: list[_Asked], names: tuple[object, ...]) -> tuple[str, ob
     return None
 
 
-def _spread(cells: Cells) -> float:
+def _spread(cells: CellTotals) -> float:
     """How far ratios are from 1 beyond noise: a standard deviation."""
     kept = np.isfinite(cells.p_values) & (cells.variances > 0.0) & np.isfinite(cells.ratios)
     if not kept.any():

@@ -125,3 +125,17 @@ def test_the_page_shows_what_changed():
     assert "Did anything change over time?" in page
     assert "Outcome of each action over time, and how often each was used" in page
     assert "Did anything change over time?" not in make_page(audit(Making(n=500).draw(0)[0]))
+
+
+def test_an_action_of_one_month_is_a_cap_though_its_chances_say_nothing_of_the_others():
+    """Used with chance 0.5 in the last tenth only, as logged for those rows: its rows stand for a tenth of the users."""
+    rng = np.random.default_rng(4)
+    n = 5000
+    is_late = np.arange(n) >= 0.9 * n
+    chances = np.where(is_late[:, None], [[0.25, 0.25, 0.5]], [[0.5, 0.5, 0.0]])
+    actions = draw_actions(chances, rng)
+    logged = chances[np.arange(n), actions]
+    log = Log(actions, rng.standard_normal(n), rng.standard_normal((n, 2)), logged, n_actions=3, times=np.arange(n))
+    found = audit(log)
+    assert ("part of the time", "cap") in rules_of(found)
+    assert found.verdict.decision == "use it with a cap"

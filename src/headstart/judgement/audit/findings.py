@@ -144,7 +144,7 @@ def _propensities(material: Material) -> PropensityFinding:
     return check_weights(
         material.sums,
         material.names,
-        material.overlap,
+        material.never,
         material.groups,
         material.sample,
         is_logged=material.is_logged,

@@ -19,7 +19,6 @@ from headstart.arrays import Floats, Integers
 from headstart.estimates.totals import judge_totals, worst_of_many
 from headstart.judgement.audit.checks.cells import GroupCells, count_cells, judge_actions, largest_weight
 from headstart.judgement.audit.checks.groups import Groups
-from headstart.judgement.audit.checks.overlap import OverlapFinding
 from headstart.logs.log import Log
 from headstart.logs.sums import ActionSums
 
@@ -65,7 +64,7 @@ class PropensityFinding:
 def check_weights(
     sums: ActionSums,
     names: tuple[object, ...],
-    overlap: OverlapFinding,
+    never: Floats,
     groups: Groups,
     sample: Log,
     *,
@@ -73,7 +72,6 @@ def check_weights(
 ) -> PropensityFinding:
     """Every check, and what they point to together. The sample is asked for whole vectors of chances."""
     matrix = sample.propensity_matrix if is_logged else None
-    never = np.array([action.never_share for action in overlap.actions])
     totals = _compare_totals(sums, never, sample, has_vectors=matrix is not None)
     if matrix is None:
         chi_square, degrees, p_value = _chi_square(sums, totals.n, totals.off)

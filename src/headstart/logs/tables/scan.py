@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
 
 _MOSTLY_MISSING = 0.5  # a context that nobody asked for is not worth more than this share of the rows
+_MOST_REPEATED = 0.1  # of the rows may repeat a guessed id: rows that were sent twice; more, and it is somebody's
 
 
 def scan(opened: Opened, asked: Asked) -> LogTable:
@@ -85,6 +86,11 @@ def _scan_once(opened: Opened, asked: Asked) -> LogTable:
     seen = _look(rows, opened, schema, asked, _readable(rows, opened, asked, roles))
     roles, kept, counted = seen.roles, seen.kept, seen.counted
     repeats = find_repeats(rows, kept, roles, counted)
+    is_plain = (
+        "id" in roles.recognised and roles.columns["id"].strip().casefold() == "id"
+    )  # of an event, or of a person?
+    if is_plain and repeats.n_ids > _MOST_REPEATED * counted.n_kept:
+        return _scan_once(*_take_for_units(opened, asked, roles, repeats.n_ids))
     if repeats.n_ids:
         kept = keep_first(kept, roles)
     n_kept = counted.n_kept - repeats.n_ids
@@ -97,6 +103,16 @@ def _scan_once(opened: Opened, asked: Asked) -> LogTable:
     known = roles if do_units_repeat else roles.without_role("unit")
     table = canonical_table(kept, known, encode_features(kept, encoding), seen.names, chance_of)
     return LogTable(table, encoding=encoding, action_names=seen.names, reading=reading)
+
+
+def _take_for_units(opened: Opened, asked: Asked, roles: Roles, n_repeated: int) -> tuple[Opened, Asked]:
+    """The source with a column that was taken for an id of rows as whose they are: a guess must not cost rows."""
+    column = roles.columns["id"]
+    what = f"{n_repeated:,} rows have a {column!r} that came before: it is no id of rows"
+    if roles.unit is None:
+        note = f"{what}, and is taken for whose they are (unit={column!r}; id={column!r} would drop them)"
+        return replace(opened, notes=(*opened.notes, note)), replace(asked, id=False, unit=column)
+    return replace(opened, notes=(*opened.notes, f"{what} (id={column!r} would drop them)")), replace(asked, id=False)
 
 
 @dataclass(frozen=True)

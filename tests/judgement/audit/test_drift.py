@@ -128,7 +128,7 @@ def test_the_page_shows_what_changed():
 
 
 def test_an_action_of_one_month_is_a_cap_though_its_chances_say_nothing_of_the_others():
-    """Used with chance 0.5 in the last tenth only, as logged for those rows: its rows stand for a tenth of the users."""
+    """Used with chance 0.5 in the last tenth only, as logged for those rows: they stand for a tenth of the users."""
     rng = np.random.default_rng(4)
     n = 5000
     is_late = np.arange(n) >= 0.9 * n

@@ -15,7 +15,7 @@ from headstart.errors import CannotBeSaved, OptionError
 from headstart.serve import Engine
 from headstart.serve.engine import snapshot as snapshots
 from headstart.serve.engine.opening import open_store
-from headstart.serve.engine.snapshot import UnreadableSnapshot, read_snapshot, write_snapshot
+from headstart.serve.engine.snapshot import FORMAT, UnreadableSnapshot, read_snapshot, write_snapshot
 from headstart.serve.engine.verification import verify_store
 from headstart.serve.store.questions import READ_SNAPSHOT
 from tests import catalogue
@@ -186,7 +186,7 @@ SPOILT: dict[str, Callable[[str], str]] = {
     "zeroed": lambda body: "0" * len(body),
     "one letter changed": lambda body: body.replace('"ads"', '"bds"').replace("list", "lisp", 1),
     "of the format before": lambda body: '{"format": 1, "policy": "..."}',
-    "of another version": lambda body: body.replace(" 3 0.", " 3 9.", 1),
+    "of another version": lambda body: body.replace(f" {FORMAT} 0.", f" {FORMAT} 9.", 1),
     "of another shape": lambda body: _retold(body, _shorten),
     "without a policy": lambda body: _retold(body, lambda s: s.pop("policy")),
     "of another configuration": lambda body: _retold(body, lambda s: s["config"].update(actions=["one"])),
@@ -233,7 +233,7 @@ def test_a_snapshot_of_another_headstart_is_no_fault_and_a_wrong_one_is(tmp_path
 
 
 def test_what_is_no_snapshot_says_what_is_wrong():
-    with pytest.raises(UnreadableSnapshot, match=r"begins with b'nothing', not with 'headstart-snapshot 4 "):
+    with pytest.raises(UnreadableSnapshot, match=rf"begins with b'nothing', not with 'headstart-snapshot {FORMAT} "):
         read_snapshot("nothing")
     written = write_snapshot({"x": 1})
     with pytest.raises(UnreadableSnapshot, match="its checksum does not match"):

@@ -55,6 +55,8 @@ class Turn:
     def insert(self, events):
         NoStore.last = self.head = self.head._replace(sequence=events[-1].sequence)
         return events
+    def execute(self, statement, parameters=()):
+        pass  # a snapshot of what nobody stored
 
 class NoStore(SQLiteStore):
     """The configuration is read from a store as ever; decisions are numbered and forgotten."""

@@ -145,21 +145,16 @@ def test_a_table_is_a_log(tmp_path):
 # --- what it does about propensities
 
 
-def test_propensities_that_do_not_add_up_are_set_aside():
-    """Half the true ones: the rows of an action would stand for twice the users."""
+@pytest.mark.parametrize("has_contexts", [True, False])
+def test_wrong_propensities_are_a_cold_start_that_says_the_way_out(has_contexts: bool):
+    """Half the true ones: the rows of an action would stand for twice the users. Without them the log is of use."""
     log = logged(1000)
-    policy = start(log.with_propensities(log.propensities / 2), rng=0)
-    assert policy.reasons[0].startswith("its propensities were set aside: the logged propensities look")
-    assert policy.audit.facts.propensities == "estimated"
-    np.testing.assert_array_equal(policy.virtual_plays, start(withheld(log), rng=0).virtual_plays)
-
-
-def test_without_contexts_nothing_can_take_their_place():
-    log = logged(1000)
-    bare = hs.Log(log.actions, log.outcomes, propensities=log.propensities / 2, n_actions=3)
-    policy = start(bare, rng=0)
+    contexts = log.contexts if has_contexts else None
+    policy = start(hs.Log(log.actions, log.outcomes, contexts, log.propensities / 2, n_actions=3), rng=0)
     assert "THE LOG IS NOT USED" in policy.explanation
+    assert "leave them out and have them estimated" in policy.explanation
     assert policy.virtual_plays.tolist() == [0, 0, 0]
+    assert (start(withheld(log), rng=0).virtual_plays > 0).all()
 
 
 def test_a_policy_that_had_settled_logged_no_wrong_propensities():

@@ -54,7 +54,7 @@ def suggest_trust(audit: Audit, options: LoggedPriorOptions = LoggedPriorOptions
     """
     verdict, names = audit.verdict, audit.facts.action_names
     if verdict.severity == "stop":
-        stops = [f"do not use it: {reason.text}" for reason in verdict.reasons if reason.severity == "stop"]
+        stops = [f"do not use it: {each.text}; {each.advice}" for each in verdict.reasons if each.severity == "stop"]
         return Trust(np.zeros(len(names)), tuple(stops))
     return weigh_reasons(names, audit.facts.basis, verdict.reasons, options)
 

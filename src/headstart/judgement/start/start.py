@@ -3,8 +3,6 @@
 - The log is audited first (`audit.examine`), and the verdict binds. "Do not use it": users start without it, but for
   the scale of its outcomes. "Use it with a cap": no action has more virtual plays than the audit allows. `trust=` and
   `cap=` overrule either.
-- Propensities that are found wrong are set aside where there are contexts: what is judged and used is then the log
-  without them, whose propensities are estimated.
 - Means and errors are doubly robust, for the population if one is given. Without contexts that is inverse propensity
   weighting with large weights cut, without propensities too the plain average.
 - Trust is what the audit's reasons leave of it (`audit.trust`).
@@ -15,14 +13,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from headstart.arrays import Floats
 from headstart.errors import OptionError
-from headstart.judgement.audit.audit import Audit, Examined, examine
+from headstart.judgement.audit.audit import Audit, examine
 from headstart.judgement.audit.findings import Settings
 from headstart.judgement.audit.trust import Trust, suggest_trust
 from headstart.judgement.audit.verdict import CAP, STOP, find_caps
@@ -75,12 +72,12 @@ def start(
     """
     users = _check_users(horizon, options)
     generator = as_generator(rng)
-    settled = _settle(log, population, users, options)
-    found, rows = settled.examined.audit, settled.examined.intake.whole
+    found, _, intake = examine(log, Settings(horizon=users, n_sample=options.most_rows), population)
+    rows = intake.whole
     believed = suggest_trust(found, options.prior) if trust is None else _as_trust(trust, rows.n_actions)
     caps, told = _settle_caps(cap, found, is_trusted=bool(believed.weights.any()))
     summary = found.summary.capped(caps)
-    reasons = [*settled.notes, *_name_estimate(found, population), *told, *believed.reasons]
+    reasons = [*intake.notes, *_name_estimate(found, population), *told, *believed.reasons]
     choice = None
     if decide_on is not None:
         kept = _share_kept(summary.effective_sizes, found.summary.effective_sizes)
@@ -113,25 +110,6 @@ def _check_users(horizon: object, options: object) -> int:
     if isinstance(horizon, bool) or not isinstance(horizon, int | np.integer) or horizon < 1:
         raise OptionError(f"horizon must be a whole number of at least 1, or None, got {horizon!r}")
     return int(horizon)
-
-
-class _Settled(NamedTuple):
-    """The audit of the log as it is used, and what was done to it, in words."""
-
-    examined: Examined
-    notes: list[str]
-
-
-def _settle(log: AnyLog, population: object, users: int, options: StartOptions) -> _Settled:
-    """The log's audit; of the log without its propensities, if nothing but those is wrong and others can be had."""
-    settings = Settings(horizon=users, n_sample=options.most_rows)
-    examined = examine(log, settings, population)
-    wrong = [reason for reason in examined.audit.verdict.reasons if reason.severity == "stop"]
-    notes = list(examined.intake.notes)
-    if not wrong or any(reason.rule != "wrong propensities" for reason in wrong) or not log.n_features:
-        return _Settled(examined, notes)
-    examined = examine(log.without_propensities(), settings, population)
-    return _Settled(examined, [f"its propensities were set aside: {wrong[0].text}", *examined.intake.notes])
 
 
 def _settle_caps(cap: ArrayLike | None, found: Audit, *, is_trusted: bool) -> tuple[Floats, list[str]]:

@@ -72,6 +72,16 @@ def test_the_caps_of_the_audit_are_the_virtual_plays_that_are_used(tmp_path: Pat
         assert plays_of(engine) == list(found.caps or ())
 
 
+def test_trust_by_hand_leaves_the_caps_and_despite_audit_does_not(tmp_path: Path):
+    path = write_confounded_cities(tmp_path / "log.csv")
+    caps = list(hs.audit(hs.read_log(path)).verdict.caps)
+    for folder, settings in (("trusted", {"trust": 0.5}), ("despite", {"log": {"despite_audit": True}})):
+        (tmp_path / folder).mkdir()
+        with opened(tmp_path / folder, path, **settings) as engine:
+            plays = plays_of(engine)
+        assert plays == caps if folder == "trusted" else min(plays) > max(caps)
+
+
 def test_a_log_that_is_fine_is_used_as_before(tmp_path: Path):
     path = write_clean(tmp_path / "log.csv")
     log = hs.read_log(path)

@@ -1,7 +1,8 @@
 """Binding: what the warm start of an experiment holds its policy to, by the audit that is recorded in its event.
 
 "Do not use it" leaves the log no virtual play, "use it with a cap" so many. Somebody who knows better says so in the
-configuration: `trust = 0.5`, or `log.despite_audit = true`; then nothing is capped.
+configuration: `trust = 0.5` uses a log that is not to be used, and leaves the caps of one that is to be capped;
+`log.despite_audit = true` lifts these too.
 """
 
 from __future__ import annotations
@@ -35,12 +36,13 @@ class Binding:
         if "audit" not in begun:
             return cls(trust=blind)
         decision, centres = begun["audit"]["verdict"]["decision"], begun["centres"]
-        if config.trust is not None:
-            return cls(decision, None, (config.trust,) * n, centres)
+        caps, trust = begun.get("caps"), begun.get("trust")
         if config.despite_audit:
             return cls(decision, None, blind, centres)
-        caps, trust = begun.get("caps"), begun.get("trust")
-        return cls(decision, None if caps is None else tuple(caps), None if trust is None else tuple(trust), centres)
+        known = None if caps is None else tuple(caps)
+        if config.trust is not None:  # as in `start(log, trust=...)`: caps stay, unless they leave nothing
+            return cls(decision, None if decision == STOP else known, (config.trust,) * n, centres)
+        return cls(decision, known, None if trust is None else tuple(trust), centres)
 
     @property
     def is_overruled(self) -> bool:

@@ -14,6 +14,8 @@ from headstart.logs.log import Log
 
 _EVEN = 1e-6  # how far from 1/K a propensity of a log by lot may be
 _ENOUGH, _ENOUGH_EACH = 500, 50  # rounds to learn in, in all and for each action
+_MOST_TIMES = 10  # as often as the rarest action is shown: with more, too few of its rows have gone by to lend
+_FEWEST_ROUNDS = 200  # however rare an action is
 _FEW_USERS = 0.01  # whose chances may be smaller than the rest's
 _FEWEST = 20  # rows that a user's action must be expected to have for its weight to count in full
 
@@ -46,8 +48,9 @@ def choose_acceptance(log: Log, n_stream: int, rounds: int | None) -> Acceptance
     does.
 
     Enough without loans are 500, or 50 for each action if that is more, or a third of what a log by lot would have;
-    with loans it is twice as many: a life that is partly borrowed should at least be long enough to learn in. Rounds
-    are those that all but one run in 30,000 reach (4 standard deviations of the binomial).
+    with loans it is twice as many (a life that is partly borrowed should at least be long enough to learn in), but at
+    most ten times as many as without, or 200. Rounds are those that all but one run in 30,000 reach (4 standard
+    deviations of the binomial).
     """
     even, is_by_lot = 1.0 / log.n_actions, is_even(log)
     chance = even if is_by_lot else min(_common_chance(log), even)
@@ -55,7 +58,8 @@ def choose_acceptance(log: Log, n_stream: int, rounds: int | None) -> Acceptance
     enough = min(many, n_stream * even / 3.0)
     if not is_by_lot and chance * n_stream < min(enough, rounds or n_stream):
         wanted = 2.0 * enough if rounds is None else min(2.0 * enough, rounds + 5.0 * np.sqrt(rounds))
-        chance = max(chance, min(even, float(wanted) / n_stream))
+        at_most = max(_MOST_TIMES * chance, _FEWEST_ROUNDS / n_stream)
+        chance = max(chance, min(even, float(wanted) / n_stream, at_most))
     expected = chance * n_stream
     reached = int(expected - 4.0 * np.sqrt(expected * (1.0 - chance)))
     if expected < 2.0:

@@ -260,8 +260,8 @@ def test_a_rare_action_leaves_differences_that_are_more_than_noise():
     found = compare(log, policies, shuffles=4)
     gap = found.difference("best", COLD)
     assert 0.0 < gap.low < 0.06 < gap.high
-    assert found["best"].n_counted > 0.8 * found.n_stream  # until the last of the 890 rounds: 8,500 events or so
-    assert found["best"].n_accepted > 500
+    assert found["best"].n_counted > 0.75 * found.n_stream  # until the last of the 394 rounds: 7,900 events or so
+    assert found["best"].n_accepted == 394
     assert "count in a policy's value (doubly robust)" in found.counts()
 
 
@@ -322,11 +322,11 @@ def test_the_chance_is_the_smallest_propensity_if_that_leaves_enough():
 
 
 def test_too_few_rounds_are_made_enough_and_who_borrows_is_counted():
-    """Kind 1 sees action 2 with chance 0.001: 8 rounds of 8,000. 1,000 rounds need c = 1/8, above it for kind 1."""
+    """Kind 1 sees action 2 with chance 0.001: 8 rounds of 8,000. 200 rounds need c = 1/40, above it for kind 1."""
     policy = np.array([[0.2, 0.2, 0.6], [0.6, 0.399, 0.001]])
     log = make_log(10_000, np.random.default_rng(12), policy)
     rule = choose_acceptance(log, 8000, None)
-    assert (rule.method, rule.chance) == (ROBUST, 1000 / 8000)
+    assert (rule.method, rule.chance) == (ROBUST, 200 / 8000)
     assert rule.clipped_share == pytest.approx(np.mean(log.contexts[:, 0] == 1.0))
     # From the propensities of the actions taken alone: the rows of action 2 in kind 1 stand for 1000 users each.
     taken = log.with_propensities(log.propensities)
@@ -354,7 +354,7 @@ def test_the_error_by_hand():
     assert standard_error(gains, gains, np.array([3.0, 4.0]), 2) == pytest.approx(math.sqrt(25 + learnt))
     fixed = np.zeros(8)  # a policy that does not learn: the rows alone
     assert standard_error(gains, fixed, np.array([3.0, 4.0]), 2) == pytest.approx(5.0)
-    assert standard_error(-gains, gains, np.array([3.0, 4.0]), 2) == pytest.approx(math.sqrt(12.5))  # half at least
+    assert standard_error(-gains, gains, np.array([3.0, 4.0]), 2) == pytest.approx(5.0)  # the rows at least
     together = standard_error(gains, fixed, np.array([3.0, 4.0, 5.0]), 2, units=np.array([0, 0, 1]))
     assert together == pytest.approx(math.sqrt(49 + 25))
 

@@ -105,16 +105,14 @@ class Comparison:
 
     def counts(self) -> str:
         """How many rows counted, and what became of them."""
-        others = [earning.n_counted for earning in self.earnings if earning.name != TODAY]
-        met = f"{self.shuffles} times, policies started from {self.n_log:,} rows and met the other {self.n_stream:,}"
-        rounds = (
-            f"about {self.acceptance.n_rounds:,} users taught a policy something: those who were shown its choice"
+        others = [earning for earning in self.earnings if earning.name != TODAY]
+        counted, taught = (
+            sum(each) / len(others) for each in zip(*((e.n_counted, e.n_accepted) for e in others), strict=True)
         )
+        met = f"{self.shuffles} times, policies started from {self.n_log:,} rows and met the other {self.n_stream:,}"
+        rounds = f"about {taught:,.0f} users taught a policy something: those who were shown its choice"
         if self.is_robust:
-            return (
-                f"{met}. On average {sum(others) / len(others):,.0f} of these count in a policy's value (doubly "
-                f"robust); {rounds}."
-            )
+            return f"{met}. On average {counted:,.0f} of these count in a policy's value (doubly robust); {rounds}."
         return f"{met}. In each run {rounds}, and these count in its value."
 
     def as_dict(self) -> dict[str, object]:

@@ -11,9 +11,9 @@ from log to log. With T the mean outcome, the variance is
 
 the middle terms being between logs (what shuffles do to them, a third of what is seen within logs, taken off) and W_g
 the variance of g between shuffles of one log. It is var(T - g) + 2 cov(g, T - g) + var(g), the first term known from
-the influences; it may be less than them, since a policy that was lucky with a worse action goes on choosing it, but
-is never taken for less than half. Where rows belong to units (the visits of one user), units are drawn and influences
-are added up within a unit before they are squared: rows of one unit are not independent.
+the influences, and never taken for less than them: few logs do not know a negative covariance well. Where rows belong
+to units (the visits of one user), units are drawn and influences are added up within a unit before they are squared:
+rows of one unit are not independent.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def standard_error(
     between = _between(others, others) - of_shuffle / REPEATS
     shared = _between(others, outcomes) - _within(others, outcomes) / (2 * shuffles) / REPEATS
     direct = float(influences @ influences)
-    return float(np.sqrt(max(direct / 2.0, direct + 2.0 * shared - between + of_shuffle / shuffles)))
+    return float(np.sqrt(max(direct, direct + 2.0 * shared - between + of_shuffle / shuffles)))
 
 
 def _within(one: Floats, other: Floats) -> float:

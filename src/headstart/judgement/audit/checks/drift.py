@@ -90,7 +90,7 @@ def describe_drift(log: Log, best: int | None, clock: str, *, is_logged: bool) -
     rows = TimedRows(
         periods.labels, periods.n_periods, log.actions, k, log.outcomes, 1.0 / log.propensities, log.units
     )
-    means, missing = weigh_periods(rows), _find_missing(periods, log)
+    means, missing = weigh_periods(rows), _find_missing(periods, log, is_logged=is_logged)
     levels, level_errors, level_p = compare_level(rows)
     moved, n_shown = _compare_actions(rows)
     totals = (
@@ -156,8 +156,12 @@ def _compare_actions(rows: TimedRows) -> tuple[Floats, int]:
     )
 
 
-def _find_missing(periods: Periods, log: Log) -> Floats:
-    """Per action the share of rows that lie in periods without it, if chance would not leave so many out, (K,)."""
+def _find_missing(periods: Periods, log: Log, *, is_logged: bool) -> Floats:
+    """Per action the share of rows that lie in periods without it, if chance would not leave so many out, (K,).
+
+    Nor the chances that were logged: a policy that learns may leave an action its small chance for most of the time,
+    and that it was not drawn then is no wonder.
+    """
     cells = periods.labels * log.n_actions + log.actions
     counts = np.bincount(cells, minlength=periods.n_periods * log.n_actions).reshape(-1, log.n_actions)
     found, n = np.zeros(log.n_actions), len(log)
@@ -169,9 +173,24 @@ def _find_missing(periods: Periods, log: Log) -> Floats:
         empty = counts[:, a] == 0
         share = float(periods.rows[empty].sum()) / n
         ways = math.comb(periods.n_periods, int(empty.sum())) * log.n_actions
-        if is_missing_by_chance(float(draws[a]), share, ways) < CHANCE:
-            found[a] = share
+        if is_missing_by_chance(float(draws[a]), share, ways) >= CHANCE:
+            continue
+        if is_logged and ways * math.exp(-_expect_rows(log, int(a), empty[periods.labels])) >= CHANCE:
+            continue
+        found[a] = share
     return found
+
+
+def _expect_rows(log: Log, action: int, is_empty: Bools) -> float:
+    """Rows (units, if the log has them) of an action that its logged chances let expect among these rows; by its
+    smallest chance anywhere, where the others are not known."""
+    matrix = log.propensity_matrix
+    if matrix is not None:
+        expected = float(matrix[is_empty, action].sum())
+    else:
+        assert log.propensities is not None
+        expected = float(log.propensities[log.actions == action].min()) * float(is_empty.sum())
+    return expected if log.units is None else expected * np.unique(log.units).size / len(log)
 
 
 class _Late(NamedTuple):

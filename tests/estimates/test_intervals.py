@@ -9,8 +9,8 @@ import pytest
 from scipy.special import stdtrit
 
 from headstart.estimates.intervals import (
-    Shape,
-    Spread,
+    MeanSpread,
+    OutcomeShape,
     mean_intervals,
     shape_of_rows,
     shape_of_sums,
@@ -22,12 +22,12 @@ from headstart.logs.log import Log
 NORMAL = 1.959963984540054
 
 
-def spread(mean: float, error: float, size: float, scatter: float, tilt: float = 0.0) -> Spread:
-    return Spread(*(np.array([each]) for each in (mean, error, size, scatter, tilt)))
+def spread(mean: float, error: float, size: float, scatter: float, tilt: float = 0.0) -> MeanSpread:
+    return MeanSpread(*(np.array([each]) for each in (mean, error, size, scatter, tilt)))
 
 
-def shape(*, is_binary: bool = False, variance: float = 1.0, skewness: float = 0.0) -> Shape:
-    return Shape(is_binary, variance, skewness, np.array([skewness]))
+def shape(*, is_binary: bool = False, variance: float = 1.0, skewness: float = 0.0) -> OutcomeShape:
+    return OutcomeShape(is_binary, variance, skewness, np.array([skewness]))
 
 
 def test_shapes_by_hand():

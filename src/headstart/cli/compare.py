@@ -123,8 +123,8 @@ def _print(found: Comparison) -> None:
     table = Table(title="mean outcome per user", title_justify="left")
     table.add_column("policy", no_wrap=True)
     lent = max(earning.n_lent for earning in found.earnings) > 0.0
-    for column in ("per user", "more than today", "more than cold", "to the best", "rounds", *(["borrowed"] * lent)):
-        table.add_column(column, justify="right", no_wrap=True)
+    for column in ("per user", "more than today", "more than cold", "to the best", *(["borrowed"] * lent)):
+        table.add_column(column, justify="right")  # which may wrap: on a narrow terminal nothing is cut off
     to_best = {difference.policy: difference for difference in found.to_best}
     first = [earning for earning in found.earnings if earning.name in (START, TODAY)]
     for earning in [*first, *(each for each in found.earnings if each not in first)]:
@@ -135,7 +135,6 @@ def _print(found: Comparison) -> None:
             _gap(found, earning.name, TODAY),
             _gap(found, earning.name, COLD),
             "[bold]best[/bold]" if best is None else "noise" if best.is_noise else f"{best.value:+.3g}",
-            "" if is_today else f"{earning.n_accepted:,.0f}",
             *(["" if is_today else f"{earning.n_lent / earning.n_accepted:.0%}"] * lent),
             end_section=bool(first) and earning is first[-1],
         )

@@ -9,6 +9,7 @@ has no column for it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
@@ -22,8 +23,9 @@ from headstart.serve.store.events import Context, Value
 
 NONE: Mapping[str, str] = {}
 
-_LONGEST = 200  # characters of a category that nobody declared: events keep it
-_WHOLE = 1 << 63
+LONGEST_CATEGORY = 200  # characters of a category that nobody declared: events keep it
+CATEGORY_PATTERN = r"^[^\x00-\x1f\x7f]*$"  # no control characters, as in the specification
+LARGEST_WHOLE = 1 << 63
 
 
 class Seen(NamedTuple):
@@ -36,9 +38,9 @@ class Seen(NamedTuple):
 def check_unseen(column: str, value: object, known: tuple[Category, ...]) -> Value:
     """A category that was never declared, of a type that a declared one has; refused if it cannot be recorded."""
     if type(value) in {type(category) for category in known}:
-        if isinstance(value, str) and len(value) <= _LONGEST and value.isprintable():
+        if isinstance(value, str) and len(value) <= LONGEST_CATEGORY and re.match(CATEGORY_PATTERN, value):
             return value
-        if isinstance(value, int) and -_WHOLE <= value < _WHOLE:
+        if isinstance(value, int) and -LARGEST_WHOLE <= value < LARGEST_WHOLE:
             return value
     raise ContextError(f"context column {column!r} has no category {value!r:.80}; known: {list(known)}")
 

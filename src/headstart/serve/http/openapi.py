@@ -11,6 +11,7 @@ from headstart.serve.columns import Kind
 from headstart.serve.config import Label
 from headstart.serve.engine.asks import MAX_EVENT_ID
 from headstart.serve.engine.bounds import LIMIT
+from headstart.serve.engine.surprises import CATEGORY_PATTERN, LARGEST_WHOLE, LONGEST_CATEGORY
 from headstart.serve.http.wire import MAX_BATCH
 
 Schema: TypeAlias = Mapping[str, object]  # of JSON
@@ -131,6 +132,15 @@ def write_document(experiments: Mapping[str, Schema]) -> dict[str, object]:
     }
 
 
+# Of a category that nobody declared: what an event can keep.
+_UNSEEN = {
+    "maxLength": LONGEST_CATEGORY,
+    "pattern": CATEGORY_PATTERN,
+    "minimum": -LARGEST_WHOLE,
+    "maximum": LARGEST_WHOLE - 1,
+}
+
+
 def decide_schema(
     actions: Sequence[Label], contexts: Mapping[str, Kind], ranges: Mapping[str, Range] | None = None
 ) -> dict[str, object]:
@@ -142,7 +152,7 @@ def decide_schema(
         columns[name] = (
             {"type": ["number", "null"], "minimum": low, "maximum": high}
             if is_number
-            else {"type": _types_of(kind), "examples": list(kind)}  # others are taken too, and counted
+            else {"type": _types_of(kind), "examples": list(kind), **_UNSEEN}  # others are taken too, and counted
         )
     context: dict[str, object] = {"type": "object", "additionalProperties": False, "properties": columns}
     if columns:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,20 +13,41 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from headstart.cli.log_options import LogOptions, takes_log
-from headstart.cli.terminal import CORES, AsJson, Jobs, Seed, app, check_writable, out, progress_bar, split_names
-from headstart.cli.wording import as_options
+from headstart.cli.terminal import (
+    CORES,
+    ActionColumn,
+    AsJson,
+    Jobs,
+    LogPath,
+    OutcomeColumn,
+    PropensityColumn,
+    Seed,
+    app,
+    check_writable,
+    column_or_none,
+    out,
+    progress_bar,
+    split_names,
+)
 
 if TYPE_CHECKING:
     from headstart.judgement.compare.compare import Split
-    from headstart.judgement.compare.comparison import Comparison
+    from headstart.judgement.compare.comparison import Comparison, Earning
     from headstart.logs.any_log import AnyLog
 
 
 @app.command("compare")
-@takes_log
 def compare_policies(
-    log: LogOptions,
+    log: LogPath,
+    action: ActionColumn = None,
+    outcome: OutcomeColumn = None,
+    contexts: Annotated[
+        str | None, typer.Option(help="Columns to decide on: [bold]age,city[/bold]; if not given, all.")
+    ] = None,
+    confounders: Annotated[
+        str | None, typer.Option(help="Columns to adjust for that decisions may not look at.")
+    ] = None,
+    propensity: PropensityColumn = None,
     policies: Annotated[
         str | None, typer.Option(help="Names, as the table prints them: [bold]ucb + ips,ucb cold[/bold].")
     ] = None,
@@ -52,12 +74,20 @@ def compare_policies(
     The exit code is 0 whatever wins, and 1 if the log cannot be read or compared.
     """
     from headstart.judgement.compare.compare import as_split
+    from headstart.logs.tables import read_log, scan_log
 
     if figure is not None:
         check_writable(figure)
-    source = log.read() if split == "time" else log.scan()  # a table has no order of rows
+    source = (read_log if split == "time" else scan_log)(  # a table has no order of rows
+        log,
+        action=action,
+        outcome=outcome,
+        contexts=split_names(contexts),
+        confounders=split_names(confounders),
+        propensity=column_or_none(propensity),
+    )
     run = _Run(split_names(policies), shuffles, rounds, as_split(split), share, seed, jobs)
-    _tell(run.on(source), as_options(str(source.reading)), as_json=as_json, figure=figure)
+    _tell(run.on(source), str(source.reading), as_json=as_json, figure=figure)
 
 
 @dataclass(frozen=True)
@@ -116,28 +146,22 @@ def _tell(found: Comparison, reading: str, *, as_json: bool, figure: Path | None
         out.print(f"\nThe curves are in [bold]{escape(str(figure))}[/bold].")
 
 
+WIDE = 112  # characters of a terminal that has room for every column
+
+
 def _print(found: Comparison) -> None:
-    from headstart.judgement.compare.policies import COLD, START, TODAY
+    from headstart.judgement.compare.policies import START, TODAY
 
     out.print(escape(found.counts()), highlight=False)
+    columns = _columns(found)
     table = Table(title="mean outcome per user", title_justify="left")
     table.add_column("policy", no_wrap=True)
-    lent = max(earning.n_lent for earning in found.earnings) > 0.0
-    for column in ("per user", "more than today", "more than cold", "to the best", *(["borrowed"] * lent)):
-        table.add_column(column, justify="right")  # which may wrap: on a narrow terminal nothing is cut off
-    to_best = {difference.policy: difference for difference in found.to_best}
+    for column in columns:
+        table.add_column(column, justify="right", no_wrap=True)
     first = [earning for earning in found.earnings if earning.name in (START, TODAY)]
     for earning in [*first, *(each for each in found.earnings if each not in first)]:
-        best, is_today = to_best.get(earning.name), earning.name == TODAY
-        table.add_row(
-            escape(earning.name),
-            f"{earning.mean:.4g} ± {earning.high - earning.mean:.2g}",
-            _gap(found, earning.name, TODAY),
-            _gap(found, earning.name, COLD),
-            "[bold]best[/bold]" if best is None else "noise" if best.is_noise else f"{best.value:+.3g}",
-            *(["" if is_today else f"{earning.n_lent / earning.n_accepted:.0%}"] * lent),
-            end_section=bool(first) and earning is first[-1],
-        )
+        cells = (tell(earning) for tell in columns.values())
+        table.add_row(escape(earning.name), *cells, end_section=bool(first) and earning is first[-1])
     out.print(table)
     out.print(
         f"[dim]± is a {found.level:.0%} interval of that number alone; 'noise' to the best allows for comparing "
@@ -148,6 +172,34 @@ def _print(found: Comparison) -> None:
         out.print(escape(sentence), highlight=False)
     for note in found.notes:
         out.print(f"[dim]Note: {escape(note)}.[/dim]", highlight=False)
+
+
+def _columns(found: Comparison) -> dict[str, Callable[[Earning], str]]:
+    """What the table tells of each policy, by its heading; a narrow terminal gets what matters most."""
+    from headstart.judgement.compare.policies import COLD, TODAY
+
+    to_best = {difference.policy: difference for difference in found.to_best}
+
+    def tell_best(earning: Earning) -> str:
+        best = to_best.get(earning.name)
+        return "[bold]best[/bold]" if best is None else "noise" if best.is_noise else f"{best.value:+.3g}"
+
+    def tell_rounds(earning: Earning) -> str:
+        return "" if earning.name == TODAY else f"{earning.n_accepted:,.0f}"
+
+    def tell_borrowed(earning: Earning) -> str:
+        return "" if earning.name == TODAY else f"{earning.n_lent / earning.n_accepted:.0%}"
+
+    columns: dict[str, Callable[[Earning], str]] = {
+        "per user": lambda earning: f"{earning.mean:.4g} ± {earning.high - earning.mean:.2g}",
+        "more than today": lambda earning: _gap(found, earning.name, TODAY),
+        "to the best": tell_best,
+    }
+    if out.width >= WIDE:
+        columns |= {"more than cold": lambda earning: _gap(found, earning.name, COLD), "rounds": tell_rounds}
+        if any(earning.n_lent for earning in found.earnings):
+            columns["borrowed"] = tell_borrowed
+    return columns
 
 
 def _gap(found: Comparison, policy: str, other: str) -> str:

@@ -265,6 +265,14 @@ def test_a_rare_action_leaves_differences_that_are_more_than_noise():
     assert "count in a policy's value (doubly robust)" in found.counts()
 
 
+def test_a_policy_that_wants_more_of_a_rare_action_than_there_is_is_named():
+    log = rare_log(6000, np.random.default_rng(33))
+    policies = {COLD: lambda part, rng: AlwaysOfFive(0), NAIVE: lambda part, rng: AlwaysOfFive(4)}
+    found = compare(log, policies, shuffles=2)
+    assert found[NAIVE].n_accepted < 0.8 * found.acceptance.n_rounds
+    assert "rounds of naive (" in found.verdict()[-1]
+
+
 # --- today's policy, and start
 
 

@@ -189,11 +189,13 @@ def _tell_loans(comparison: Comparison) -> str:
     rule = comparison.acceptance
     shares = {e.name: e.n_lent / max(e.n_accepted, 1.0) for e in comparison.earnings}
     most = max(shares, key=lambda name: shares[name])
+    short = [f"{e.name} ({e.n_accepted:,.0f})" for e in comparison.earnings if e.n_accepted < 0.8 * rule.n_rounds]
+    fell = f" Too few rows were left for all of {rule.n_rounds:,} rounds of {', '.join(short)}." if short else ""
     return (
         f"Up to {rule.clipped_share:.0%} of users had a chance below {rule.chance:.2g} of some action. Where a "
         "policy chose it, an earlier row of that action, with the nearest predicted outcome, told it what happened, "
         f"in up to {shares[most]:.0%} of a policy's rounds ({most}). Values do not "
-        "rest on this; what policies learnt of rare actions does."
+        f"rest on this; what policies learnt of rare actions does.{fell}"
     )
 
 

@@ -13,22 +13,9 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from headstart.cli.terminal import (
-    CORES,
-    ActionColumn,
-    AsJson,
-    Jobs,
-    LogPath,
-    OutcomeColumn,
-    PropensityColumn,
-    Seed,
-    app,
-    check_writable,
-    column_or_none,
-    out,
-    progress_bar,
-    split_names,
-)
+from headstart.cli.log_options import LogOptions, takes_log
+from headstart.cli.terminal import CORES, AsJson, Jobs, Seed, app, check_writable, out, progress_bar, split_names
+from headstart.cli.wording import as_options
 
 if TYPE_CHECKING:
     from headstart.judgement.compare.compare import Split
@@ -37,17 +24,9 @@ if TYPE_CHECKING:
 
 
 @app.command("compare")
+@takes_log
 def compare_policies(
-    log: LogPath,
-    action: ActionColumn = None,
-    outcome: OutcomeColumn = None,
-    contexts: Annotated[
-        str | None, typer.Option(help="Columns to decide on: [bold]age,city[/bold]; if not given, all.")
-    ] = None,
-    confounders: Annotated[
-        str | None, typer.Option(help="Columns to adjust for that decisions may not look at.")
-    ] = None,
-    propensity: PropensityColumn = None,
+    log: LogOptions,
     policies: Annotated[
         str | None, typer.Option(help="Names, as the table prints them: [bold]ucb + ips,ucb cold[/bold].")
     ] = None,
@@ -74,20 +53,12 @@ def compare_policies(
     The exit code is 0 whatever wins, and 1 if the log cannot be read or compared.
     """
     from headstart.judgement.compare.compare import as_split
-    from headstart.logs.tables import read_log, scan_log
 
     if figure is not None:
         check_writable(figure)
-    source = (read_log if split == "time" else scan_log)(  # a table has no order of rows
-        log,
-        action=action,
-        outcome=outcome,
-        contexts=split_names(contexts),
-        confounders=split_names(confounders),
-        propensity=column_or_none(propensity),
-    )
+    source = log.read() if split == "time" else log.scan()  # a table has no order of rows
     run = _Run(split_names(policies), shuffles, rounds, as_split(split), share, seed, jobs)
-    _tell(run.on(source), str(source.reading), as_json=as_json, figure=figure)
+    _tell(run.on(source), as_options(str(source.reading)), as_json=as_json, figure=figure)
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,11 @@ def as_user(context: object) -> Mapping[str, object] | None:
     return context._asdict() if isinstance(context, NamedRow) else None
 
 
+def has_text(actions: object) -> bool:
+    """Whether one of these actions is a text, which only a label can be."""
+    return isinstance(actions, list | tuple | set) and any(isinstance(each, str) for each in actions)
+
+
 class Names:
     """The log's columns that a policy looks at, and the labels of its actions."""
 
@@ -77,6 +82,8 @@ class Names:
         """The mask of these labels; None: all of them."""
         if names is None:
             return None
+        if isinstance(names, str):
+            raise ActionError(f"available must be a list of actions, got {names!r}: write [{names!r}]")
         mask = np.zeros(len(self._actions), dtype=np.bool_)
         mask[[self.action(name) for name in names]] = True
         return mask

@@ -198,6 +198,15 @@ def test_trust_by_hand_overrules_the_audit(decide_on):
     assert policy.probabilities(context)[1] == 1.0
 
 
+def test_a_cap_alone_does_not_overrule_the_audit():
+    policy = start(leaking(), cap=50, rng=0)
+    assert policy.virtual_plays.tolist() == [0, 0]
+    assert "THE LOG IS NOT USED" in policy.explanation
+    both = start(leaking(), trust=0.5, cap=50, rng=0)
+    assert both.virtual_plays.tolist() == [50, 50]
+    assert "used all the same" in both.explanation
+
+
 def confounded(n: int = 3000) -> hs.Log:
     """Who has x > 0 is shown 1 more often and buys more; no chances were written down."""
     rng = np.random.default_rng(6)
@@ -472,6 +481,11 @@ def test_rows_of_a_frame_are_users_and_an_empty_one_will_do_where_nothing_is_loo
     for_all = start(offers(), horizon=1, rng=0)
     assert for_all.play({}) == 2
     assert for_all.play() == 1
+    assert for_all.play(None, available=["none"]) == "none"  # a text can only be a label
+    for_all.update(None, "none", 1.0)
+    assert for_all.readings().counts.tolist() == [0.0, 0.0, 1.0]
+    with pytest.raises(ActionError, match=r"available must be a list of actions, got 'none': write \['none'\]"):
+        for_all.play({}, available="none")
 
 
 def test_a_name_that_is_not_known_is_said():

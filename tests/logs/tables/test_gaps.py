@@ -145,3 +145,19 @@ def test_a_context_without_any_value_is_left_out_or_refused_by_name(tmp_path: Pa
     assert read_log(tmp_path / "log.csv").reading.left_out == {"age": "missing in every row"}
     with pytest.raises(LogError, match="context column 'age' is missing in every row; leave it out"):
         read_log(tmp_path / "log.csv", contexts=["age"])
+
+
+@pytest.mark.parametrize("contexts", [None, ["wealth", "age"]])
+def test_one_word_among_numbers_does_not_lose_the_column(tmp_path, contexts):
+    """8,000 incomes, one of them "unknown": the column was left out as text, and with it the adjustment."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"action": rng.integers(0, 2, 8000), "reward": rng.random(8000)})
+    frame["wealth"] = rng.lognormal(0.0, 1.0, 8000).round(4).astype(object)
+    frame["age"] = rng.integers(18, 90, 8000)
+    frame.loc[17, "wealth"] = "unknown"
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    log = read_log(tmp_path / "log.csv", contexts=contexts)
+    assert list(log.context_names) == ["wealth", "wealth is missing", "age"]
+    assert log.contexts[17, 1] == 1.0
+    assert log.contexts[:, 1].sum() == 1.0
+    assert any("wealth is numbers but for 1 of 8,000 values, such as 'unknown'" in note for note in log.reading.notes)

@@ -267,7 +267,7 @@ def find_left_out(least: float, most: float) -> Callable[[Audit], Iterator[Found
             yield Found(
                 f"{percent(found.dropped_share)} of the source's {found.n_rows:,} rows were left out for a missing "
                 "or wrong value: who is missing may not be so by chance",
-                "see above which column it was; mend it at its source, or have contexts filled in (missing='fill')",
+                "the reading says which column it was: mend it at its source",
             )
 
     return find
@@ -282,6 +282,17 @@ def find_filled(audit: Audit) -> Iterator[Found]:
         yield Found(
             f"missing for many users and filled in: {some}{more}",
             "where it is missing it adjusts for nothing but that it is missing",
+        )
+
+
+def find_unread(audit: Audit) -> Iterator[Found]:
+    """Columns that could not be taken, and so are not adjusted for."""
+    names = () if audit.completeness is None else audit.completeness.unread
+    if names:
+        some = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        yield Found(
+            f"not adjusted for, because it is text of too many values: {some}",
+            "if the action was chosen by it, group its values in the source",
         )
 
 

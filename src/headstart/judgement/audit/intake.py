@@ -49,7 +49,8 @@ def take_in(log: AnyLog, n_sample: int, seed: int) -> Intake:
     if not isinstance(log, Log | LogTable):
         raise OptionError(f"log must be a Log or a LogTable (hs.read_log(...)), got {type(log).__name__}")
     if isinstance(log, LogTable) and len(log) <= n_sample:
-        log = log.to_log()
+        log, reading = log.to_log(), log.reading
+        log = log if reading is None else log.with_reading(reading)
     log, notes = _bound(log)
     clock = "row number" if isinstance(log, Log) and log.times is None else "time"
     log = number_rows(log) if isinstance(log, Log) else log

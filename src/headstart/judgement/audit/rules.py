@@ -23,6 +23,7 @@ from headstart.judgement.audit.grounds import (
     find_tipping,
     find_unadjusted,
     find_unclear_lead,
+    find_unread,
     find_unshown,
     find_wrong_propensities,
 )
@@ -180,6 +181,7 @@ RULES: tuple[Rule[Audit], ...] = (
     ),
     Rule("rows left out", "completeness", "note", "5 % to 20 % were", find_left_out(0.05, 0.2)),
     Rule("filled in", "completeness", "note", "a context was missing in 20 % of the rows or more", find_filled),
+    Rule("not adjusted for", "completeness", "note", "a column of text of more than 200 values", find_unread),
     Rule("copied rows", "copies", "cap", "1 % of the rows or more are copies of another", find_copied_rows),
     Rule(
         "tipping point",

@@ -31,6 +31,9 @@ from headstart.oracles.knowledge_gradient import KnowledgeGradient
 from headstart.priors.logged import LoggedPrior, check_trust
 from headstart.randomness import RNG, as_generator
 
+_UNUSED = "THE LOG IS NOT USED: the audit says so, and why stands below; trust= would overrule it"
+_DESPITE = "the audit says: do not use it. It is used all the same"
+
 
 def start(
     log: AnyLog,
@@ -122,14 +125,17 @@ def _settle_caps(cap: ArrayLike | None, found: Audit, *, is_trusted: bool) -> tu
             caps = np.full(n, np.nan)
         if not (caps >= 0.0).all():
             raise OptionError(f"cap must be a number of plays, at least 0, or {n} of them, got {cap!r}")
-        return caps, [f"no action has more virtual plays than was said: {np.unique(caps).tolist()}"]
-    if verdict.decision == STOP and is_trusted:  # somebody knows better
-        return np.array(find_caps(found), dtype=np.float64), [
-            "the audit says: do not use it. It is used all the same"
+        said = [
+            f"no action has more virtual plays than was said: {', '.join(f'{each:g}' for each in np.unique(caps))}"
         ]
+        if verdict.decision != STOP:
+            return caps, said
+        return (caps, [*said, _DESPITE]) if is_trusted else (np.zeros(n), [_UNUSED])
+    if verdict.decision == STOP and is_trusted:  # somebody knows better
+        return np.array(find_caps(found), dtype=np.float64), [_DESPITE]
     caps = np.array(verdict.caps, dtype=np.float64)
     if verdict.decision == STOP:
-        return caps, ["THE LOG IS NOT USED: the audit says so, and why stands below; trust= would overrule it"]
+        return caps, [_UNUSED]
     if verdict.decision == CAP:
         why = next(reason.text for reason in verdict.reasons if reason.severity == "cap")
         return caps, [f"the log has {int(caps.sum()):,} virtual plays at most: {why}"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -16,7 +16,7 @@ from headstart.kernels import implements, kernel, play, probabilities, update
 from headstart.kernels.states import load_state, save_state
 from headstart.logs.any_log import AnyLog
 from headstart.parts import ContextLike, Oracle, Saved, State, Wrapper, load_parts, save_parts
-from headstart.parts.names import NamedUser, Names, as_user
+from headstart.parts.names import NamedUser, Names, as_user, has_text
 from headstart.priors.linear import LinearPrior
 from headstart.priors.logged import LoggedPrior
 
@@ -129,10 +129,9 @@ class Started(Wrapper):
 
     def play(self, context: Any = None, available: Any = None) -> Any:
         """An available action for this user: its label for one given by names, else its index."""
-        user = as_user(context)
+        names, user = self._names, self._user_of(context, available)
         if user is None:
             return self.oracle.play(self.seen(context), available)
-        names = self._names
         return names.label(self.oracle.play(self.seen(names.context(user)), names.available(available)))
 
     @overload
@@ -142,7 +141,7 @@ class Started(Wrapper):
 
     def update(self, context: Any, action: Any, outcome: float) -> None:
         """Learn what came of an action: its label for a user given by names, else its index."""
-        user = as_user(context)
+        user = self._user_of(context, [action])
         if user is None:
             self.oracle.update(self.seen(context), action, outcome)
         else:
@@ -157,12 +156,18 @@ class Started(Wrapper):
 
     def probabilities(self, context: Any = None, available: Any = None) -> Any:
         """The exact chance of each action in `play`: by label for a user given by names, else (K,)."""
-        user = as_user(context)
+        names, user = self._names, self._user_of(context, available)
         if user is None:
             return self.oracle.probabilities(self.seen(context), available)
-        names = self._names
         seen = self.seen(names.context(user))
         return names.by_label(self.oracle.probabilities(seen, names.available(available)))
+
+    def _user_of(self, context: Any, actions: Any) -> Mapping[str, object] | None:
+        """The columns of a user given by names; of nobody, if actions are named by text: an index is never text."""
+        user = as_user(context)
+        if user is None and context is None and self._view is None and has_text(actions):
+            return {}
+        return user
 
     @property
     def n_features(self) -> int:

@@ -40,6 +40,7 @@ from headstart.logs.tables.labels import (
 )
 from headstart.logs.tables.places import find_first
 from headstart.logs.tables.sources.opened import Opened
+from headstart.logs.tables.strayed import mend_numbers
 from headstart.logs.tables.table import LogTable
 from headstart.logs.tables.units import (
     columns_to_count,
@@ -83,6 +84,9 @@ def _scan_once(opened: Opened, asked: Asked) -> LogTable:
     rows = opened.table if opened.keeps is None else opened.table.filter(opened.keeps(opened.table))
     schema = dict(rows.schema().items())
     roles = find_roles(schema, asked, opened.roles, opened.contexts)
+    mended = mend_numbers(opened, rows, [name for name in roles.adjusted if is_text(schema[name])])
+    if mended is not None:
+        return _scan_once(mended, asked)
     seen = _look(rows, opened, schema, asked, _readable(rows, opened, asked, roles))
     roles, kept, counted = seen.roles, seen.kept, seen.counted
     repeats = find_repeats(rows, kept, roles, counted)

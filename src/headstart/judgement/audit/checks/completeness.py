@@ -19,6 +19,7 @@ class CompletenessFinding:
     n_rows: int  # of the source
     dropped_share: float
     filled: tuple[tuple[str, float], ...]  # column, share of rows in which it was missing; most first
+    unread: tuple[str, ...]  # columns of text of too many values, which nothing adjusts for
 
 
 def describe_completeness(reading: Reading | None) -> CompletenessFinding | None:
@@ -27,4 +28,5 @@ def describe_completeness(reading: Reading | None) -> CompletenessFinding | None
         return None
     n = reading.n_rows - reading.counts.get(SAME_ID, 0)
     filled = sorted(((name, rows / max(n, 1)) for name, rows in reading.filled.items()), key=lambda each: -each[1])
-    return CompletenessFinding(reading.n_rows, 1.0 - reading.n_kept / max(n, 1), tuple(filled))
+    unread = tuple(name for name, why in reading.left_out.items() if why.startswith("text with "))
+    return CompletenessFinding(reading.n_rows, 1.0 - reading.n_kept / max(n, 1), tuple(filled), unread)

@@ -1,4 +1,4 @@
-"""Completeness: rows left out, contexts filled in and columns not taken are said in the verdict, whatever read the log."""
+"""Completeness: rows left out, contexts filled in and columns not taken are said in the verdict, whoever read it."""
 
 import numpy as np
 import pandas as pd

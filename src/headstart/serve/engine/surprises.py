@@ -38,11 +38,17 @@ class Seen(NamedTuple):
 def check_unseen(column: str, value: object, known: tuple[Category, ...]) -> Value:
     """A category that was never declared, of a type that a declared one has; refused if it cannot be recorded."""
     if type(value) in {type(category) for category in known}:
-        if isinstance(value, str) and len(value) <= LONGEST_CATEGORY and re.match(CATEGORY_PATTERN, value):
+        if isinstance(value, str) and _can_be_kept(value):
             return value
         if isinstance(value, int) and -LARGEST_WHOLE <= value < LARGEST_WHOLE:
             return value
     raise ContextError(f"context column {column!r} has no category {value!r:.80}; known: {list(known)}")
+
+
+def _can_be_kept(text: str) -> bool:
+    """Whether an event can keep it: short, no control characters, and no half of a pair that JSON has no word for."""
+    is_whole = not any("\ud800" <= letter <= "\udfff" for letter in text)
+    return len(text) <= LONGEST_CATEGORY and is_whole and re.match(CATEGORY_PATTERN, text) is not None
 
 
 def check_expected(encoding: Encoding, context: Mapping[str, object], surprises: Mapping[str, str]) -> None:

@@ -39,6 +39,22 @@ def absorb(state: State, context: Floats, action: int, outcome: float, variance:
     update(state, context, action, outcome)
 
 
+@verb(has_default=True)
+def expect(state: State, context: Floats, action: int) -> None:
+    """A decision for `action` under `context` has been made, and its outcome is still to come.
+
+    To an oracle that weighs what is worth learning, what is in flight has been bought already. To any other it is
+    nothing.
+    """
+    return
+
+
+@verb(has_default=True)
+def release(state: State, context: Floats, action: int) -> None:
+    """A decision that was expected is in flight no more: its outcome has come, `update` is next, or never will."""
+    return
+
+
 @verb()
 def withdraw(state: State, action: int) -> None:
     """Forget what the log said of `action`; what users did stays."""

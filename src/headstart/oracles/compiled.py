@@ -50,6 +50,14 @@ def _probabilities(state: kernels.State, context: Floats, available: Bools, out:
     kernels.probabilities(state, context, available, out)
 
 
+def _expect(state: kernels.State, context: Floats, action: int) -> None:
+    kernels.expect(state, context, action)
+
+
+def _release(state: kernels.State, context: Floats, action: int) -> None:
+    kernels.release(state, context, action)
+
+
 class CompiledOracle(ABC, Generic[S]):
     """An oracle whose arithmetic is kernels over `kernel_state`.
 
@@ -72,6 +80,8 @@ class CompiledOracle(ABC, Generic[S]):
         self._update: Callable[..., object] | None = None
         self._probabilities: Callable[..., None] | None = None
         self._absorb: Callable[..., None] | None = None
+        self._expect: Callable[..., None] | None = None
+        self._release: Callable[..., None] | None = None
 
     @property
     def kernel_state(self) -> S | None:
@@ -119,6 +129,32 @@ class CompiledOracle(ABC, Generic[S]):
         self._probabilities(self._state, seen, mask, out)
         return out
 
+    def expect(self, context: ArrayLike | None, action: int) -> None:
+        """A decision was made whose outcome is still to come; nothing to an oracle that weighs no learning."""
+        self._expect = self._tell(kernels.expect, _expect, self._expect, context, action)
+
+    def release(self, context: ArrayLike | None, action: int) -> None:
+        """An expected decision is in flight no more: its outcome has come (`update` is next) or never will."""
+        self._release = self._tell(kernels.release, _release, self._release, context, action)
+
+    def _tell(
+        self,
+        verb: Callable[..., None],
+        calls: Callable[..., None],
+        bound: Callable[..., None] | None,
+        context: ArrayLike | None,
+        action: int,
+    ) -> Callable[..., None] | None:
+        """Check a decision and let the verb have it; returns the verb bound to this state, once there is one."""
+        seen = check_context(context, self._n_seen) if self._n_seen else NO_CONTEXT
+        index = check_action(action, self.n_actions)
+        if not kernels.is_implemented(verb, type(self._state)):
+            return None
+        if bound is None:
+            bound = kernels.entry(calls, self._state, seen, index, allocates=False)
+        bound(self._state, seen, index)
+        return bound
+
     def readings(self) -> Readings:
         """Plays, means and the algorithm's own bounds per action."""
         counts, means = self._state.tally.counts, self._state.tally.means
@@ -141,7 +177,8 @@ class CompiledOracle(ABC, Generic[S]):
         return check_outcome(outcome)
 
     def __getstate__(self) -> dict[str, object]:
-        return {**self.__dict__, "_play": None, "_update": None, "_probabilities": None, "_absorb": None}
+        unbound = ("_play", "_update", "_probabilities", "_absorb", "_expect", "_release")
+        return {**self.__dict__, **dict.fromkeys(unbound)}
 
     def copy(self) -> Self:
         """An independent oracle with the same state and the same future."""

@@ -129,6 +129,18 @@ class OracleAbilities(Abilities[Oracle]):
         this variance. None: a virtual outcome is an outcome like any other."""
         return _ask(self.part, "absorb", None)
 
+    def expect(self, context: ContextLike, action: int) -> None:
+        """A decision was made whose outcome is still to come. To an oracle without `expect` that is nothing."""
+        expect: Callable[[ContextLike, int], None] | None = _ask(self.part, "expect", None)
+        if expect is not None:
+            expect(context, action)
+
+    def release(self, context: ContextLike, action: int) -> None:
+        """An expected decision is in flight no more: its outcome has come (`update` is next) or never will."""
+        release: Callable[[ContextLike, int], None] | None = _ask(self.part, "release", None)
+        if release is not None:
+            release(context, action)
+
     @property
     def withdraw(self) -> Callable[[int], None] | None:
         """withdraw(action): forget what the log said of an action. None: it cannot."""

@@ -65,6 +65,14 @@ class Wrapper(ABC):
         """Learn a user's outcome."""
         self.inner.update(self.seen(context), action, outcome)
 
+    def expect(self, context: ContextLike, action: int) -> None:
+        """A decision was made whose outcome is still to come."""
+        OracleAbilities(self.inner).expect(self.seen(context), action)
+
+    def release(self, context: ContextLike, action: int) -> None:
+        """An expected decision is in flight no more: its outcome has come (`update` is next) or never will."""
+        OracleAbilities(self.inner).release(self.seen(context), action)
+
     @property
     def withdraw(self) -> Callable[[int], None] | None:
         """withdraw(action): forget what the log said of an action. None: the inner oracle cannot."""

@@ -1,5 +1,5 @@
 """A league on random worlds that nothing was tuned on: regret of `start` and others relative to a cold Thompson
-sampler.
+sampler, Beta for 0/1 outcomes and normal for others.
 
 Each world is drawn: 2 to 10 actions, gaps, a linear or bent outcome of 1 to 8 contexts, noise (normal, skewed,
 binary), a logging policy that looks at what moves the outcome, 50 to 2,000 rows, propensities given or withheld,
@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import headstart as hs
-from headstart.estimates.propensity.missing import fill_missing
+from benchmarks.ratios import compare_regrets
+from benchmarks.systems import COLD, make_cold, with_chances
+from headstart.arrays import Floats
 from headstart.judgement.start.start import start
 from headstart.logs.log import Log
 from headstart.oracles.min_ucb import MinUCB
@@ -24,14 +26,15 @@ from headstart.oracles.thompson_normal import ThompsonNormal
 from headstart.simulation.simulate import simulate
 from headstart.worlds import PotentialOutcomes
 
-USERS, N_TABLE = 1000, 4000
+USERS, N_TABLE = 1000, 20_000
 
 
 def draw_world(rng: np.random.Generator, family: str) -> Any:
     """A table of potential outcomes with its own logging policy; `family` says what is done to its log."""
     k, d = int(rng.integers(2, 11)), int(rng.integers(1, 9))
     n_log = int(np.exp(rng.uniform(np.log(50), np.log(2000))))
-    contexts = rng.standard_normal((N_TABLE, d)) if rng.random() < 0.5 else rng.uniform(-1.7, 1.7, (N_TABLE, d))
+    n = N_TABLE + n_log
+    contexts = rng.standard_normal((n, d)) if rng.random() < 0.5 else rng.uniform(-1.7, 1.7, (n, d))
     common, own = rng.standard_normal(d), rng.standard_normal((k, d)) * rng.uniform(0, 1)
     slopes = (common + own) / np.sqrt(d) * rng.uniform(0, 1.5)
     signal = contexts @ slopes.T
@@ -41,17 +44,16 @@ def draw_world(rng: np.random.Generator, family: str) -> Any:
     kind = ("normal", "skewed", "binary")[int(rng.integers(3))]
     if kind == "binary":
         chances = 1.0 / (1.0 + np.exp(-(signal + 3.0 * levels + rng.uniform(-2, 1))))
-        outcomes = (rng.random((N_TABLE, k)) < chances).astype(float)
+        outcomes = (rng.random((n, k)) < chances).astype(float)
     else:
-        noise = rng.standard_normal((N_TABLE, k)) if kind == "normal" else rng.exponential(1, (N_TABLE, k)) - 1
+        noise = rng.standard_normal((n, k)) if kind == "normal" else rng.exponential(1, (n, k)) - 1
         outcomes = signal + levels + noise
     pull = contexts @ (rng.standard_normal((k, d)) + slopes * np.sqrt(d)).T / np.sqrt(d)
     scores = pull * rng.uniform(0.0, 1.5)
     policy = np.exp(scores - scores.max(axis=1, keepdims=True))
     policy /= policy.sum(axis=1, keepdims=True)
     policy = 0.95 * policy + 0.05 / k
-    world = PotentialOutcomes(outcomes, contexts, policy, n_log=n_log)
-    means = outcomes.mean(axis=0)
+    means = outcomes[n_log:].mean(axis=0)
     best = int(np.argmax(means))
     if family == "inflated":
         worse = [a for a in range(k) if a != best]
@@ -60,47 +62,53 @@ def draw_world(rng: np.random.Generator, family: str) -> Any:
         move = (best, -float(rng.uniform(0.5, 2.0) * outcomes.std()))
     else:
         move = (0, 0.0)
-    return _Told(world, move, is_withheld=family == "withheld")
+    past = Past(outcomes[:n_log], contexts[:n_log], policy[:n_log])
+    world = PotentialOutcomes(outcomes[n_log:], contexts[n_log:], policy[n_log:])
+    return _Told(world, past, move, is_withheld=family == "withheld")
+
+
+class Past(NamedTuple):
+    """The log's users, none of them twice: a row that is drawn twice would look like a copy to the audit."""
+
+    outcomes: Floats  # (n, K)
+    contexts: Floats
+    policy: Floats  # (n, K)
 
 
 class _Told:
-    """A world whose log lies about one action, or lacks its propensities."""
+    """A world with a log of its past, which lies about one action, or lacks its propensities."""
 
-    def __init__(self, world: PotentialOutcomes, move: tuple[int, float], *, is_withheld: bool) -> None:
-        self._world, self._move, self._is_withheld = world, move, is_withheld
+    def __init__(self, world: PotentialOutcomes, past: Past, move: tuple[int, float], *, is_withheld: bool) -> None:
+        self._world, self._past, self._move, self._is_withheld = world, past, move, is_withheld
 
     def draw(self, rng: np.random.Generator) -> Any:
-        drawn = self._world.draw(rng)
-        log, (action, by) = drawn.log, self._move
-        outcomes = log.outcomes + np.where(log.actions == action, by, 0.0)
-        propensities = None if self._is_withheld else log.propensity_matrix
-        drawn.log = Log(log.actions, outcomes, log.contexts, propensities, n_actions=log.n_actions)
+        drawn, past, (action, by) = self._world.draw(rng), self._past, self._move
+        n, k = past.outcomes.shape
+        actions = (rng.random((n, 1)) >= np.cumsum(past.policy, axis=1)[:, :-1]).sum(axis=1)
+        outcomes = past.outcomes[np.arange(n), actions] + np.where(actions == action, by, 0.0)
+        drawn.log = Log(actions, outcomes, past.contexts, None if self._is_withheld else past.policy, n_actions=k)
         return drawn
-
-
-def _usable(log: Log) -> Log:
-    return log if log.has_propensities else fill_missing(log).log
 
 
 def _pooled(log: Log, rng: Any) -> Any:
     """Doubly robust virtual plays for a Thompson sampler of unknown variance: full trust."""
     oracle = ThompsonNormal(log.n_actions, rng=rng)
-    return hs.WarmStart(oracle, hs.DoublyRobust(_usable(log)), schedule="batch", rng=rng)
+    return hs.WarmStart(oracle, hs.DoublyRobust(with_chances(log)), schedule="batch", rng=rng)
 
 
 SYSTEMS: dict[str, Callable[[Any, Any, Any], Any]] = {
-    "cold Thompson": lambda world, log, rng: ThompsonNormal(world.n_actions, rng=rng),
+    COLD: make_cold,
     "start": lambda world, log, rng: start(log, horizon=USERS, rng=rng),
     "start, full trust": lambda world, log, rng: start(log, horizon=USERS, trust=1.0, rng=rng),
     "cold UCB": lambda world, log, rng: hs.UCB(world.n_actions),
     "IPSW + UCB": lambda world, log, rng: hs.WarmStart(
-        hs.UCB(world.n_actions), hs.IPSWeighting(_usable(log)), rng=rng
+        hs.UCB(world.n_actions), hs.IPSWeighting(with_chances(log)), rng=rng
     ),
     "IPSW + Thompson": lambda world, log, rng: hs.WarmStart(
-        hs.ThompsonGaussian(world.n_actions, scale=0.5, rng=rng), hs.IPSWeighting(_usable(log)), rng=rng
+        hs.ThompsonGaussian(world.n_actions, scale=0.5, rng=rng), hs.IPSWeighting(with_chances(log)), rng=rng
     ),
     "DR + ThompsonNormal": lambda world, log, rng: _pooled(log, rng),
-    "DR + MinUCB": lambda world, log, rng: MinUCB(world.n_actions, hs.DoublyRobust(_usable(log)).summary()),
+    "DR + MinUCB": lambda world, log, rng: MinUCB(world.n_actions, hs.DoublyRobust(with_chances(log)).summary()),
 }
 FAMILIES = ("given", "withheld", "inflated", "deflated")
 
@@ -116,12 +124,11 @@ def main() -> None:
             world = draw_world(np.random.default_rng([options.seed, FAMILIES.index(family), i]), family)
             for name, curve in simulate(world, SYSTEMS, rounds=USERS, runs=2, seed=i).items():
                 regrets[name].append(curve.regrets[:, -1].mean())
-        cold = np.array(regrets["cold Thompson"])
+        cold = np.array(regrets[COLD])
         print(f"\n{family}: regret over that of a cold Thompson sampler ({cold.mean():.1f}), {options.worlds} worlds")
         for name, values in regrets.items():
-            mean = np.mean(values) / cold.mean()
-            error = np.std(np.array(values) - mean * cold, ddof=1) / np.sqrt(len(values)) / cold.mean()
-            print(f"  {name:22s} {mean:6.2f} ± {error:.2f}", flush=True)
+            ratio = compare_regrets(np.array(values), cold)
+            print(f"  {name:22s} {ratio.mean:6.2f} ± {ratio.se:.2f}", flush=True)
 
 
 if __name__ == "__main__":

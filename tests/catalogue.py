@@ -124,6 +124,13 @@ WORLDS: dict[str, Callable[[], Any]] = {
         np.arange(36.0).reshape(12, 3) % 7, np.arange(24.0).reshape(12, 2), n_log=8
     ),
     "Trial": lambda: hs.worlds.Trial(np.arange(60) % 3, np.arange(60.0) % 7, LOG.contexts, n_log=20),
+    "Linear": lambda: hs.worlds.Linear([0.0, 1.0, 0.5], np.full((3, 2), 0.4), n_log=60),
+    "Linear, binary by context": lambda: hs.worlds.Linear(
+        [-1.0, 1.0], np.full((2, 2), 0.4), outcome="binary", n_log=60, is_contextual=True
+    ),
+    "Mislogged": lambda: hs.worlds.Mislogged(hs.worlds.Synthetic(n_actions=K, n_log=60), [0.0, 1.0, -1.0]),
+    "Moving": lambda: hs.worlds.Moving(hs.worlds.Synthetic(n_actions=K, n_log=60), np.linspace(0.0, 1.0, 20)),
+    "Turning": lambda: hs.worlds.Turning(hs.worlds.Synthetic(n_actions=K, n_log=60), after=20),
     "ACTG175": lambda: hs.worlds.ACTG175(n_log=60),
     "LaLonde": hs.worlds.LaLonde,
     "ACIC2016": lambda: hs.worlds.ACIC2016(n_log=60),

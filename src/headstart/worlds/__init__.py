@@ -7,9 +7,13 @@ from headstart.worlds.classification import Classification
 from headstart.worlds.drawn import DrawnWorld
 from headstart.worlds.drifting import Drifting
 from headstart.worlds.lalonde import LaLonde
+from headstart.worlds.linear import Linear
+from headstart.worlds.mislogged import Mislogged
+from headstart.worlds.moving import Moving
 from headstart.worlds.synthetic import Synthetic
 from headstart.worlds.table import PotentialOutcomes
 from headstart.worlds.trial import Trial
+from headstart.worlds.turning import Turning
 
 __all__ = [
     "ACIC2016",
@@ -19,7 +23,11 @@ __all__ = [
     "DrawnWorld",
     "Drifting",
     "LaLonde",
+    "Linear",
+    "Mislogged",
+    "Moving",
     "PotentialOutcomes",
     "Synthetic",
     "Trial",
+    "Turning",
 ]

@@ -1,0 +1,27 @@
+"""Regrets of a system relative to those of another that met the same worlds, logs and users."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from headstart.arrays import Floats
+
+
+class Ratio(NamedTuple):
+    """How many times another's regret: the ratio of means with its standard error, and that of 95 % points."""
+
+    mean: float
+    se: float
+    tail: float
+
+
+def compare_regrets(regrets: Floats, base: Floats) -> Ratio:
+    """The ratio r = mean(x) / mean(c), with the delta method's error: the deviation of x - r c over sqrt(n) mean(c).
+
+    `regrets` and `base` are of the same runs, in the same order.
+    """
+    ratio = regrets.mean() / base.mean()
+    se = np.std(regrets - ratio * base, ddof=1) / np.sqrt(regrets.size) / base.mean() if regrets.size > 1 else np.nan
+    return Ratio(float(ratio), float(se), float(np.percentile(regrets, 95) / np.percentile(base, 95)))

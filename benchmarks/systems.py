@@ -1,0 +1,122 @@
+"""Systems to compare: a cold Thompson of the right likelihood, `start` and its relatives from the same log."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+import headstart as hs
+from headstart.estimates.propensity.missing import fill_missing
+from headstart.evaluators import DoublyRobust, IPSWeighting
+from headstart.judgement.start.options import StartOptions
+from headstart.judgement.start.start import start
+from headstart.judgement.start.started import Started
+from headstart.logs.log import Log
+from headstart.oracles import KnowledgeGradient, RobustThompson, ThompsonBeta, ThompsonGaussian, ThompsonNormal
+from headstart.parts import Oracle
+from headstart.priors.logged import LoggedPrior, check_trust, trust_among
+from headstart.simulation.simulate import Drawn, MakePolicy
+
+COLD = "cold Thompson"
+_LOOKED_AT = 20  # users: none of a continuous outcome is 0 or 1 by chance
+
+
+def are_binary(outcomes: ArrayLike) -> bool:
+    """Whether all of them are 0 or 1."""
+    return bool(np.isin(outcomes, (0.0, 1.0)).all())
+
+
+def make_cold(world: Drawn, log: Log, rng: np.random.Generator) -> Oracle:
+    """The bar: Thompson sampling that has no log, Beta for 0/1 outcomes and normal for others.
+
+    The world is asked, not its log: a log that lies may have moved its zeros and ones.
+    """
+    twin, outcomes = world.again(), []
+    for _ in range(_LOOKED_AT):
+        twin.draw_user()
+        outcomes.append(twin.draw_outcome(0))
+    return (ThompsonBeta if are_binary(outcomes) else ThompsonNormal)(world.n_actions, rng=rng)
+
+
+def with_chances(log: Log) -> Log:
+    """The log, with propensities estimated where it has none."""
+    return log if log.has_propensities else fill_missing(log).log
+
+
+def make_weighted(world: Any, log: Log, rng: np.random.Generator) -> Oracle:
+    """Thompson sampling fed by inverse propensity weighting; the scale of normal outcomes is the log's."""
+    if are_binary(log.outcomes):
+        oracle: Oracle = ThompsonBeta(world.n_actions, rng=rng)
+    else:
+        oracle = ThompsonGaussian(world.n_actions, scale=max(float(log.outcomes.std()), 1e-9), rng=rng)
+    return hs.WarmStart(oracle, IPSWeighting(with_chances(log)), rng=rng)
+
+
+class Starting:
+    """Policies by `start`, and others from the same prior: a log is audited once for both. Without a horizon
+    the users to come are not told."""
+
+    def __init__(self, horizon: int | None) -> None:
+        self._horizon = horizon
+        self._last: tuple[Log, Started] | None = None
+
+    def by(self, options: StartOptions) -> MakePolicy:
+        """start(log) with these options."""
+
+        def make(world: Any, log: Log, rng: np.random.Generator) -> Oracle:
+            started = start(log, horizon=self._horizon, options=options, rng=rng)
+            if options == StartOptions():
+                self._last = log, started
+            return started
+
+        return make
+
+    def quickly(self, options: StartOptions) -> MakePolicy:
+        """The same without an audit, its trust that of a log without findings."""
+
+        def make(world: Any, log: Log, rng: np.random.Generator) -> Oracle:
+            trust = check_trust(trust_among(log.n_actions, options.prior.trust), log.n_actions)
+            prior = LoggedPrior.of_summary(DoublyRobust(with_chances(log)).summary(), trust, options.prior)
+            horizon = options.horizon if self._horizon is None else self._horizon
+            return KnowledgeGradient.from_prior(prior, horizon=horizon, options=options.exploring, rng=rng)
+
+        return make
+
+    def robust(self, world: Any, log: Log, rng: np.random.Generator) -> Oracle:
+        """RobustThompson from what `start` makes of the log."""
+        if self._last is None or self._last[0] is not log:
+            self.by(StartOptions())(world, log, np.random.default_rng(0))
+        assert self._last is not None
+        started = self._last[1]
+        return RobustThompson(log.n_actions, started.summary, trust=started.trust.weights, rng=rng)
+
+
+def make_systems(horizon: int | None, variants: Sequence[Sequence[str]], *, is_quick: bool) -> dict[str, MakePolicy]:
+    """Every system by name; a variant is a list of settings such as exploring.caution=4."""
+    starting = Starting(horizon)
+    by = starting.quickly if is_quick else starting.by
+    systems: dict[str, MakePolicy] = {COLD: make_cold, "start": by(StartOptions())}
+    systems |= {" ".join(settings): by(change_options(settings)) for settings in variants}
+    return systems | {"IPSW + Thompson": make_weighted, "RobustThompson, same prior": starting.robust}
+
+
+def change_options(settings: Sequence[str]) -> StartOptions:
+    """StartOptions with these numbers changed: "prior.trust=0.9"."""
+    options: Any = StartOptions()
+    for setting in settings:
+        path, _, value = setting.partition("=")
+        options = _change(options, path.split("."), ast.literal_eval(value), setting)
+    return options
+
+
+def _change(options: Any, path: list[str], value: object, setting: str) -> Any:
+    name, rest = path[0], path[1:]
+    if not is_dataclass(options) or name not in {each.name for each in fields(options)}:
+        raise SystemExit(f"--set {setting}: there is no {name} in {type(options).__name__}")
+    inner = getattr(options, name)
+    return replace(options, **{name: _change(inner, rest, value, setting) if rest else value})  # type: ignore[type-var]

@@ -19,6 +19,7 @@ from headstart.kernels import draw_outcome, draw_user, expected_outcomes, play, 
 from headstart.kernels.arrays import largest
 from headstart.logs.log import Log
 from headstart.parts import Oracle, OracleAbilities, State, is_oracle
+from headstart.simulation.waiting import Waiting
 
 _MOST_CHECKPOINTS = 200
 
@@ -146,6 +147,8 @@ def simulate(
     seed: int,
     n_jobs: int = 1,
     progress: Callable[[int], None] | None = None,
+    delay: int = 0,
+    batch: int = 1,
 ) -> dict[str, Curve]:
     """The cumulative regret of each policy, over runs that each draw a world and its log anew.
 
@@ -163,15 +166,22 @@ def simulate(
         Threads. Compiled policies run in parallel; plain Python ones take turns.
     progress
         Called with 1 after each run of each policy.
+    delay
+        A user's outcome is learnt when this many more users have been decided for: so many are in flight at each
+        decision. Those in flight at the end are never learnt.
+    batch
+        Outcomes are learnt after each so many users: all of a batch are decided for before any of its outcomes is
+        learnt. With a delay too, those that are due are learnt then.
 
     Notes
     -----
     Cost is O(runs x rounds) for each policy: some 100 ns a round compiled, some 10 microseconds plain.
-    Memory is O(runs) per policy: regret is kept at 200 rounds at most.
+    Memory is O(runs) per policy: regret is kept at 200 rounds at most. With a delay or a batch a policy is told what
+    it has to wait for (`expect`, then `release` and `update`: `simulation.waiting`).
     """
-    for name, value in (("rounds", rounds), ("runs", runs), ("n_jobs", n_jobs)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-            raise OptionError(f"{name} must be a whole number of at least 1, got {value!r}")
+    for name, value in (("rounds", rounds), ("runs", runs), ("n_jobs", n_jobs), ("batch", batch)):
+        _check_count(name, value, 1)
+    _check_count("delay", delay, 0)
     if not policies:
         raise OptionError("policies must name at least one policy")
     checkpoints = np.unique(np.linspace(0, rounds, min(rounds, _MOST_CHECKPOINTS) + 1).astype(np.int64)[1:])
@@ -185,6 +195,8 @@ def simulate(
             started = time.perf_counter()
             met = drawn.again()
             policy = _make(made, met, np.random.default_rng(for_policy))
+            if delay > 0 or batch > 1:
+                policy = Waiting(policy, int(delay), int(batch), met.n_features)
             _run_policy(met, policy, checkpoints, regrets[name][run])
             seconds[name] += time.perf_counter() - started
             if progress is not None:
@@ -192,6 +204,11 @@ def simulate(
 
     run_all(run_one, runs, n_jobs)
     return {name: Curve(checkpoints, regrets[name], seconds[name]) for name in policies}
+
+
+def _check_count(name: str, value: object, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise OptionError(f"{name} must be a whole number of at least {least}, got {value!r}")
 
 
 def run_all(run_one: Callable[[int], None], runs: int, n_jobs: int) -> None:

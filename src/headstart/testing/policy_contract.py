@@ -44,8 +44,10 @@ def check_policy(
 
     drawn = world.draw(np.random.default_rng(0))
     check_oracle(lambda: make(drawn.again(), drawn.log, np.random.default_rng(0)), outcomes=outcomes)
-    lives = simulate(world, {"one": make, "again": make, "plain": make_plain}, rounds=rounds, runs=2, seed=0)
-    regrets = {name: curve.regrets for name, curve in lives.items()}
-    claim(np.array_equal(regrets["one"], regrets["again"]), "a policy lives the same life from the same seed")
-    claim(same_numbers(regrets["one"], regrets["plain"]), "a compiled life is the plain one")
+    for delay, batch in ((0, 1), (5, 3)):  # outcomes at once, and late
+        policies = {"one": make, "again": make, "plain": make_plain}
+        lives = simulate(world, policies, rounds=rounds, runs=2, seed=0, delay=delay, batch=batch)
+        regrets = {name: curve.regrets for name, curve in lives.items()}
+        claim(np.array_equal(regrets["one"], regrets["again"]), "a policy lives the same life from the same seed")
+        claim(same_numbers(regrets["one"], regrets["plain"]), "a compiled life is the plain one")
     return make

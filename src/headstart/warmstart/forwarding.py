@@ -1,11 +1,11 @@
-"""Forwarding: kernels of a policy that leaves the choice to the one it wraps."""
+"""Forwarding: kernels of a policy that leaves the choice, and what is in flight, to the one it wraps."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
 from headstart.arrays import Bools, Floats
-from headstart.kernels import play, probabilities
+from headstart.kernels import expect, play, probabilities, release
 from headstart.kernels.dispatch import State
 
 
@@ -24,3 +24,13 @@ def play_inner(state: HasPolicy, context: Floats, available: Bools) -> int:
 def fill_inner(state: HasPolicy, context: Floats, available: Bools, out: Floats) -> None:
     """The inner policy's chances."""
     probabilities(state.policy, context, available, out)
+
+
+def expect_inner(state: HasPolicy, context: Floats, action: int) -> None:
+    """The inner policy is told of a decision whose outcome is still to come."""
+    expect(state.policy, context, action)
+
+
+def release_inner(state: HasPolicy, context: Floats, action: int) -> None:
+    """The inner policy is told that it need not wait any more."""
+    release(state.policy, context, action)

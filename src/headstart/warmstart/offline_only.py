@@ -74,3 +74,11 @@ class OfflineOnly(Wrapper):
         check_action(action, self.n_actions)
         check_outcome(outcome)
         self.policy.end_round(context)
+
+    def expect(self, context: ContextLike, action: int) -> None:
+        """Nothing: no outcome will ever be learnt, so none is waited for."""
+        check_action(action, self.n_actions)
+
+    def release(self, context: ContextLike, action: int) -> None:
+        """Nothing: none was waited for."""
+        check_action(action, self.n_actions)

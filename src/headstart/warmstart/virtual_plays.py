@@ -10,6 +10,7 @@ from headstart.kernels import (
     State,
     absorb,
     draw_context,
+    expect,
     get_outcome,
     get_variance,
     implements,
@@ -18,6 +19,7 @@ from headstart.kernels import (
     play,
     probabilities,
     record_context,
+    release,
     update,
 )
 
@@ -112,6 +114,18 @@ def _update(state: WarmStartState, context: Floats, action: int, outcome: float)
     _select(context, state.columns, state.seen)
     update(state.oracle, state.seen, action, outcome)
     end_round(state, context)
+
+
+@implements(expect, WarmStartState)
+def _expect(state: WarmStartState, context: Floats, action: int) -> None:
+    _select(context, state.columns, state.seen)
+    expect(state.oracle, state.seen, action)
+
+
+@implements(release, WarmStartState)
+def _release(state: WarmStartState, context: Floats, action: int) -> None:
+    _select(context, state.columns, state.seen)
+    release(state.oracle, state.seen, action)
 
 
 @implements(probabilities, WarmStartState)

@@ -12,10 +12,10 @@ from headstart.checks import Available, check_context, check_saved
 from headstart.estimates.summary import Summary
 from headstart.judgement.audit.audit import Audit
 from headstart.judgement.audit.trust import Trust
-from headstart.kernels import implements, kernel, play, probabilities, update
+from headstart.kernels import expect, implements, kernel, play, probabilities, release, update
 from headstart.kernels.states import load_state, save_state
 from headstart.logs.any_log import AnyLog
-from headstart.parts import ContextLike, Oracle, Saved, State, Wrapper, load_parts, save_parts
+from headstart.parts import ContextLike, Oracle, OracleAbilities, Saved, State, Wrapper, load_parts, save_parts
 from headstart.parts.names import NamedUser, Names, as_user, has_text
 from headstart.priors.linear import LinearPrior
 from headstart.priors.logged import LoggedPrior
@@ -54,6 +54,18 @@ def _play(state: StartedState, context: Floats, available: Bools) -> int:
 def _update(state: StartedState, context: Floats, action: int, outcome: float) -> None:
     _see(state, context)
     update(state.oracle, state.seen, action, outcome)
+
+
+@implements(expect, StartedState)
+def _expect(state: StartedState, context: Floats, action: int) -> None:
+    _see(state, context)
+    expect(state.oracle, state.seen, action)
+
+
+@implements(release, StartedState)
+def _release(state: StartedState, context: Floats, action: int) -> None:
+    _see(state, context)
+    release(state.oracle, state.seen, action)
 
 
 @implements(probabilities, StartedState)
@@ -141,11 +153,23 @@ class Started(Wrapper):
 
     def update(self, context: Any, action: Any, outcome: float) -> None:
         """Learn what came of an action: its label for a user given by names, else its index."""
+        seen, index = self._decided(context, action)
+        self.oracle.update(seen, index, outcome)
+
+    def expect(self, context: Any, action: Any) -> None:
+        """A decision for this user was made whose outcome is still to come; users and actions as in `update`."""
+        OracleAbilities(self.oracle).expect(*self._decided(context, action))
+
+    def release(self, context: Any, action: Any) -> None:
+        """An expected decision is in flight no more: its outcome has come (`update` is next) or never will."""
+        OracleAbilities(self.oracle).release(*self._decided(context, action))
+
+    def _decided(self, context: Any, action: Any) -> tuple[ContextLike, int]:
+        """What the oracle sees of a user, and the index of the action that was decided on."""
         user = self._user_of(context, [action])
         if user is None:
-            self.oracle.update(self.seen(context), action, outcome)
-        else:
-            self.oracle.update(self.seen(self._names.context(user)), self._names.action(action), outcome)
+            return self.seen(context), action
+        return self.seen(self._names.context(user)), self._names.action(action)
 
     @overload
     def probabilities(self, context: ContextLike = None, available: Available = None) -> Floats: ...

@@ -8,7 +8,17 @@ from headstart.arrays import Floats
 from headstart.checks import NO_CONTEXT, check_context, check_saved
 from headstart.errors import OptionError
 from headstart.estimates.summary import Summary
-from headstart.kernels import Entry, implements, is_implemented, play, probabilities, update, withdraw
+from headstart.kernels import (
+    Entry,
+    expect,
+    implements,
+    is_implemented,
+    play,
+    probabilities,
+    release,
+    update,
+    withdraw,
+)
 from headstart.kernels.states import load_state, save_state
 from headstart.logs.log import Log
 from headstart.parts import (
@@ -27,7 +37,7 @@ from headstart.warmstart.conflict.conflicts import Conflict, Watching, read_conf
 from headstart.warmstart.conflict.linear_watch import new_linear_watch
 from headstart.warmstart.conflict.revocable import Revocable
 from headstart.warmstart.conflict.watch import new_watch
-from headstart.warmstart.forwarding import fill_inner, play_inner
+from headstart.warmstart.forwarding import expect_inner, fill_inner, play_inner, release_inner
 from headstart.warmstart.warmstart import WarmStart
 
 
@@ -38,6 +48,8 @@ class GuardedState(NamedTuple):
 
 implements(play, GuardedState)(play_inner)
 implements(probabilities, GuardedState)(fill_inner)
+implements(expect, GuardedState)(expect_inner)
+implements(release, GuardedState)(release_inner)
 
 
 @implements(update, GuardedState)

@@ -12,6 +12,7 @@ from headstart.arrays import Bools, Floats, Integers
 from headstart.checks import check_action
 from headstart.errors import OptionError
 from headstart.kernels import (
+    expect,
     get_outcome,
     get_variance,
     implements,
@@ -19,6 +20,7 @@ from headstart.kernels import (
     is_implemented,
     play,
     probabilities,
+    release,
     take_action,
     update,
     withdraw,
@@ -122,6 +124,18 @@ def _update(state: RevocableState, context: Floats, action: int, outcome: float)
     update(state.online, state.policy.seen, action, outcome)  # `seen` is what the line above chose of the context
 
 
+@implements(expect, RevocableState)
+def _expect(state: RevocableState, context: Floats, action: int) -> None:
+    expect(state.policy, context, action)
+    expect(state.online, state.policy.seen, action)
+
+
+@implements(release, RevocableState)
+def _release(state: RevocableState, context: Floats, action: int) -> None:
+    release(state.policy, context, action)
+    release(state.online, state.policy.seen, action)
+
+
 @implements(withdraw, RevocableState)
 def _withdraw(state: RevocableState, action: int) -> None:
     state.policy.evaluator.is_withdrawn[action] = True  # type: ignore[attr-defined]  # a MaskedState
@@ -153,6 +167,7 @@ class Revocable(Wrapper):
         self._rng = as_generator(rng)
         self._online: Oracle | None = None
         self._users: list[tuple[Floats | None, int, float]] = []
+        self._in_flight: list[tuple[Floats | None, int]] = []
         if keeps_actions_apart(policy.oracle):
             self._online = deepcopy(policy.oracle)
         else:
@@ -195,8 +210,27 @@ class Revocable(Wrapper):
         if self._online is not None:
             self._online.update(self.policy.seen(context), action, outcome)
         else:
-            user = None if context is None else np.array(context, dtype=np.float64)
-            self._users.append((user, int(action), float(outcome)))
+            self._users.append((_keep(context), int(action), float(outcome)))
+
+    def expect(self, context: ContextLike, action: int) -> None:
+        """A decision was made whose outcome is still to come; a new beginning has to know of it too."""
+        super().expect(context, action)
+        if self._online is not None:
+            OracleAbilities(self._online).expect(self.policy.seen(context), action)
+        else:
+            self._in_flight.append((_keep(context), int(action)))
+
+    def release(self, context: ContextLike, action: int) -> None:
+        """An expected decision is in flight no more."""
+        super().release(context, action)
+        if self._online is not None:
+            OracleAbilities(self._online).release(self.policy.seen(context), action)
+            return
+        user = _keep(context)
+        for i, (then, chosen) in enumerate(self._in_flight):
+            if chosen == action and _are_equal(then, user):
+                del self._in_flight[i]
+                return
 
     @property
     def withdraw(self) -> Callable[[int], None]:
@@ -216,12 +250,15 @@ class Revocable(Wrapper):
         self._masked.is_withdrawn[:] = withdrawn
         for user in self._users:
             self.policy.update(*user)
+        for waiting in self._in_flight:
+            self.policy.expect(*waiting)
 
     def get_state(self) -> Saved:
         """The warm start, and its twin or what a new beginning would be made of."""
         saved = {**save_parts(self._parts), "rng": self._rng.bit_generator.state}
         if self._online is None:
             saved["users"] = [list(user) for user in self._users]
+            saved["in_flight"] = [list(waiting) for waiting in self._in_flight]
         return saved
 
     def set_state(self, saved: Saved) -> None:
@@ -230,6 +267,7 @@ class Revocable(Wrapper):
         self._rng.bit_generator.state = saved["rng"]
         if self._online is None:
             self._users = [(context, int(action), float(outcome)) for context, action, outcome in saved["users"]]
+            self._in_flight = [(context, int(action)) for context, action in saved.get("in_flight", [])]
 
     @property
     def _parts(self) -> dict[str, object]:
@@ -244,6 +282,14 @@ def keeps_actions_apart(oracle: Oracle) -> bool:
     """Whether what the oracle knows of one action can be replaced without touching the others."""
     state = OracleAbilities(oracle).kernel_state
     return state is not None and is_implemented(take_action, type(state))
+
+
+def _keep(context: ContextLike) -> Floats | None:
+    return None if context is None else np.array(context, dtype=np.float64)
+
+
+def _are_equal(one: Floats | None, other: Floats | None) -> bool:
+    return one is other if one is None or other is None else np.array_equal(one, other)
 
 
 def _kernels_of(oracle: Oracle) -> State:

@@ -16,6 +16,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 from benchmarks.families import FAMILIES, Family
+from benchmarks.offers import choosing
 from benchmarks.ratios import compare_regrets
 from benchmarks.systems import COLD, make_systems
 from headstart.simulation.simulate import Curve, MakePolicy, simulate
@@ -23,9 +24,9 @@ from headstart.simulation.simulate import Curve, MakePolicy, simulate
 
 def run_family(family: Family, systems: Mapping[str, MakePolicy], runs: int, seed: int) -> dict[str, Curve]:
     """Every system in the family's worlds: the same worlds, logs and users for all."""
-    return simulate(
-        family.world, systems, rounds=family.users, runs=min(runs, family.most_runs), seed=seed, **family.simulated
-    )
+    told = {name: choosing(make) if family.is_offered else make for name, make in systems.items()}
+    runs = min(runs, family.most_runs)
+    return simulate(family.world, told, rounds=family.users, runs=runs, seed=seed, delay=family.delay)
 
 
 def main() -> None:

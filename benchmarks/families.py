@@ -12,13 +12,13 @@ with its gaps of 0.5 and no noise beyond the contexts'; those of the league diff
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from benchmarks.league import draw_world
+from benchmarks.offers import Offered
 from headstart.simulation.simulate import World
 from headstart.worlds import DrawnWorld, Linear, Mislogged, Moving, Synthetic, Turning
 
@@ -77,7 +77,8 @@ class Family:
     users: int = 2000
     is_told: bool = True  # the number of users
     most_runs: int = 10**9  # where a log is dear
-    simulated: Mapping[str, int] = field(default_factory=dict)  # how outcomes come: settings of `simulate`
+    delay: int = 0  # users in flight
+    is_offered: bool = False  # contexts say what a user may be shown (`benchmarks.offers`)
 
     @property
     def told(self) -> int | None:
@@ -100,6 +101,11 @@ FAMILIES: dict[str, Family] = {
     "paper, good": Family(Synthetic(n_log=300)),
     "paper, level +1": Family(Mislogged(Synthetic(n_log=300), 1.0)),
     "paper, level -1": Family(Mislogged(Synthetic(n_log=300), -1.0)),
+    "paper, good, 100 in flight": Family(Synthetic(n_log=300), delay=100),
+    "good, 100 in flight": Family(Confounded(), delay=100),
+    "1,000 in flight, K = 3": Family(Confounded(n_absent=1), 10_000, delay=1000),
+    "1,000 in flight, K = 20": Family(Confounded(20, 1000, n_absent=5), 10_000, delay=1000),
+    "1,000 in flight, binary 5 %": Family(Confounded(5, 500, "binary", 0.05), 10_000, delay=1000),
     "level +1": Family(Mislogged(Confounded(), 1.0)),
     "level -1": Family(Mislogged(Confounded(), -1.0)),
     "season": Family(Moving(Confounded(), _season(2000))),
@@ -109,6 +115,7 @@ FAMILIES: dict[str, Family] = {
     "inflated": Family(OfLeague("inflated"), 1000),
     "deflated": Family(OfLeague("deflated"), 1000),
     "turning": Family(Turning(Confounded(), 500)),
+    "offered 2 of 6": Family(Offered(Confounded(6), 2), is_offered=True),
     "500 users, not told": Family(Confounded(), 500, is_told=False),
     "500 users, told": Family(Confounded(), 500),
     "500 users, K = 10, not told": Family(Confounded(10), 500, is_told=False),

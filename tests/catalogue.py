@@ -84,6 +84,7 @@ POLICIES: dict[str, Make] = {
         hs.ThompsonNormal(K, rng=seed), hs.Capped(hs.IPSWeighting(LOG), [5, 0, 3]), rng=seed
     ),
     "OfflineOnly": lambda seed: hs.OfflineOnly(hs.Greedy(K), hs.IPSWeighting(LOG), rng=seed),
+    "Adjusted": lambda seed: hs.Adjusted(hs.ThompsonNormal(K, rng=seed), hs.ControlLine.of_log(LOG)),
     "Guarded": lambda seed: hs.Guarded(
         hs.WarmStart(hs.ThompsonGaussian(K, rng=seed), hs.IPSWeighting(LOG), rng=seed)
     ),

@@ -2,6 +2,7 @@
 
 from headstart import bounds, errors, testing, worlds
 from headstart.estimates import features
+from headstart.estimates.control_line import ControlLine
 from headstart.estimates.propensity import (
     LogisticPropensity,
     OverlapWarning,
@@ -62,6 +63,7 @@ from headstart.oracles import (
 )
 from headstart.parts import Evaluator, Oracle, Readings
 from headstart.simulation.simulate import Curve, simulate
+from headstart.warmstart.adjusted import Adjusted
 from headstart.warmstart.conflict import ConflictWatch, Guarded, LinConflictWatch
 from headstart.warmstart.offline_only import OfflineOnly
 from headstart.warmstart.warmstart import WarmStart
@@ -72,11 +74,13 @@ __all__ = [
     "KLUCB",
     "UCB",
     "ABTest",
+    "Adjusted",
     "Audit",
     "BalancedWeighting",
     "Capped",
     "Comparison",
     "ConflictWatch",
+    "ControlLine",
     "Curve",
     "DiscountedThompson",
     "DiscountedUCB",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
     from ibis.backends.duckdb import Backend
 
-_MOST_THREADS = 4  # each holds pages of every column it scans: more would break the promise of bounded memory
+_MOST_THREADS = 2  # each holds pages of every column it scans: more would break the promise of bounded memory
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,7 @@ def connect_duckdb(settings: DatabaseLimits) -> Backend:
         temp_directory=folder,
     )
     backend.con.execute("SET TimeZone = 'UTC'")  # the same text is the same time on every machine
+    backend.con.execute("SET allocator_background_threads = true")  # what a query held goes back when it is done
     weakref.finalize(backend, shutil.rmtree, folder, ignore_errors=True)
     return backend
 

@@ -60,6 +60,7 @@ class LogTable:
         self._length: int | None = None
         self._range: tuple[float, float] | None = None
         self._sums: ActionSums | None = None
+        self._context_sums: ContextSums | None = None
         columns = set(table.columns)
         for name in ("action", "outcome", *(f"x{j}" for j in range(self.n_features))):
             if name not in columns:
@@ -158,8 +159,10 @@ class LogTable:
         return sums
 
     def context_sums(self) -> ContextSums:
-        """Sums of context columns per action, plain and weighted."""
-        return statistics.query_context_sums(self._table, self.n_actions, self.n_features)
+        """Sums of context columns per action, plain and weighted. One query, asked once."""
+        if self._context_sums is None:
+            self._context_sums = statistics.query_context_sums(self._table, self.n_actions, self.n_features)
+        return self._context_sums
 
     def product_sums(self) -> tuple[Floats, Floats]:
         """Per action, of z = (x, 1): the sums of z z', (K, d + 1, d + 1), and of y z, (K, d + 1)."""

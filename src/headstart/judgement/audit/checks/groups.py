@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from headstart.arrays import Bools, Floats, Integers
+from headstart.judgement.audit.checks.tree import Tree, grow_tree
 from headstart.logs.log import Log
-
-if TYPE_CHECKING:
-    from sklearn.tree import DecisionTreeClassifier
 
 MOST_GROWN = 10_000  # rows that a tree is grown on
 _MOST_LEAVES = 16
@@ -33,7 +30,7 @@ class Groups:
     grown_labels: Integers  # (rows,) of that half
     grown_rates: Floats  # (groups, targets) shares in the half that the tree was grown on
     grown_rows: Integers  # (groups,) its rows there
-    tree: DecisionTreeClassifier | None  # None where there are no contexts: everybody is one group
+    tree: Tree | None  # None where there are no contexts: everybody is one group
 
     @property
     def n_groups(self) -> int:
@@ -44,7 +41,7 @@ class Groups:
         if self.tree is None or len(set(groups)) == self.n_groups:
             return "all users"
         parts = _whole_branches(self.tree, set(groups))
-        sizes = {node: self.tree.tree_.n_node_samples[node] for node, _ in parts}
+        sizes = self.tree.sizes
         parts.sort(key=lambda part: -sizes[part[0]])
         texts = [_words(conditions, self.log) for _, conditions in parts[:2]]
         more = f" (and {len(parts) - 2} smaller groups)" if len(parts) > 2 else ""
@@ -80,45 +77,35 @@ def grow_groups(grown: Log, looked: Log, action: int | None = None, n_most: int 
         shares = np.bincount(targets, minlength=n_targets) / len(grown)
         alone = [np.zeros(len(half), np.int64) for half in (looked, whole)]
         return Groups(looked, alone[0], whole, alone[1], shares[None, :], np.array([len(grown)]), None)
-    from sklearn.tree import DecisionTreeClassifier
-
-    tree = DecisionTreeClassifier(
-        max_leaf_nodes=_MOST_LEAVES,
-        min_samples_leaf=min(max(_FEWEST_ROWS, len(grown) // (2 * _MOST_LEAVES)), max(1, len(grown) // 2)),
-        min_impurity_decrease=1e-4,
-        random_state=0,
-    ).fit(grown.contexts, targets)
-    leaves = np.flatnonzero(tree.tree_.children_left < 0)
-    place = np.full(tree.tree_.node_count, -1)
-    place[leaves] = np.arange(leaves.size)
-    rates = np.zeros((leaves.size, n_targets))
-    rates[:, tree.classes_] = tree.tree_.value[leaves, 0] / tree.tree_.value[leaves, 0].sum(axis=1, keepdims=True)
-    rows = tree.tree_.n_node_samples[leaves].astype(np.int64)
-    labels, grown_labels = (place[tree.apply(half.contexts)] for half in (looked, whole))
+    fewest = min(max(_FEWEST_ROWS, len(grown) // (2 * _MOST_LEAVES)), max(1, len(grown) // 2))
+    tree = grow_tree(grown.contexts, targets, n_targets, _MOST_LEAVES, fewest)
+    counts = tree.counts[tree.leaves]
+    rates, rows = counts / counts.sum(axis=1, keepdims=True), tree.sizes[tree.leaves]
+    labels, grown_labels = (tree.find_leaves(half.contexts) for half in (looked, whole))
     return Groups(looked, labels, whole, grown_labels, rates, rows, tree)
 
 
 Condition = tuple[int, float, bool]  # column, threshold, is above
 
 
-def _whole_branches(tree: DecisionTreeClassifier, groups: set[int]) -> list[tuple[int, list[Condition]]]:
+def _whole_branches(tree: Tree, groups: set[int]) -> list[tuple[int, list[Condition]]]:
     """The topmost nodes of which every leaf is in the set, with the way to them."""
-    t = tree.tree_
-    leaves = np.flatnonzero(t.children_left < 0)
+    leaves = tree.leaves
     chosen = {int(leaves[g]) for g in groups}
     found: list[tuple[int, list[Condition]]] = []
 
     def is_whole(node: int) -> bool:
-        left, right = int(t.children_left[node]), int(t.children_right[node])
-        return node in chosen if left < 0 else is_whole(left) and is_whole(right)
+        left = int(tree.lefts[node])
+        return node in chosen if left < 0 else is_whole(left) and is_whole(left + 1)
 
     def walk(node: int, way: list[Condition]) -> None:
+        left = int(tree.lefts[node])
         if is_whole(node):
             found.append((node, way))
-        elif t.children_left[node] >= 0:
-            column, threshold = int(t.feature[node]), float(t.threshold[node])
-            walk(int(t.children_left[node]), [*way, (column, threshold, False)])
-            walk(int(t.children_right[node]), [*way, (column, threshold, True)])
+        elif left >= 0:
+            column, threshold = int(tree.columns[node]), float(tree.thresholds[node])
+            walk(left, [*way, (column, threshold, False)])
+            walk(left + 1, [*way, (column, threshold, True)])
 
     walk(0, [])
     return found

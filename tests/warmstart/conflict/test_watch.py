@@ -138,3 +138,44 @@ def test_a_bias_is_found_the_sooner_the_larger():
     assert found[0.6].median <= 60
     assert found[0.9].median <= 30
     assert found[0.9].rate == 1.0
+
+
+def test_one_far_user_is_no_conflict_and_a_second_is():
+    """A log of 5,000 rows with 5 successes: deviation 0.0316, so a success is 31.6 deviations above its mean.
+
+    Ten users of whom the last one succeeds: t^2 is about 98, without that user 0.01. Two of eleven remain one of ten.
+    """
+    rate = 0.001
+    watch = ConflictWatch(_summary(rate, 5000.0, rate * (1 - rate)))
+    for _ in range(9):
+        assert watch.update(0, 0.0) is None
+    assert watch.update(0, 1.0) is None
+    assert watch.evidence[0] < 1.0
+    assert watch.update(0, 1.0) is not None
+
+
+def test_a_far_user_below_the_log_is_no_conflict():
+    watch = ConflictWatch(_summary(0.0, 1000.0, 1.0))
+    watch.update(0, -50.0)
+    assert watch.evidence[0] == 1.0
+    for _ in range(5):
+        watch.update(0, 0.0)
+    assert watch.evidence[0] < 1.0
+    assert not watch.conflicts
+
+
+def test_within_four_deviations_every_user_counts():
+    """The evidence is that of `test_evidence_by_hand` though the largest outcome is 2.8 deviations from the log."""
+    watch = ConflictWatch(_summary(), effect=1.0)
+    for outcome in (3.0, 5.0):
+        watch.update(0, outcome)
+    assert watch.evidence[0] == pytest.approx(math.sqrt(3 / 7) * (2.5 / (1 + 6 / (28 / 3))) ** 2.5, rel=1e-12)
+
+
+def test_level_holds_for_rare_successes():
+    """1,000 runs at level 5 % of successes of 0.1 %: more than 71 alarms have a chance of 0.1 % where it holds.
+
+    (With every user counted there were 8 %.)
+    """
+    found = measure_alarms(lambda rng, n: (rng.random(n) < 0.001).astype(float), 5000, 2000, 1000, seed=3)
+    assert found.rate <= 0.071

@@ -11,6 +11,12 @@ Under no conflict and normal outcomes of any mean and variance it is a martingal
 Heide and Grunwald 2021), so the chance that it ever reaches 2 K / level for one of K actions is at most level / 2,
 whenever one looks and whatever policy chose the plays. The other half of the level is kept for outcomes that are not
 normal, for which it is measured (METHODS.md) and not proved.
+
+One user is no conflict: where successes are rare, or few pay and those who do pay much, a single early one is far from
+what the log says, and the factor above is large. So where the user who says most against the log (the largest outcome
+if users are above it, the smallest if below) is more than 4 of the log's standard deviations from its mean, the
+evidence is also computed without them, and the smaller of the two counts. It is never more than the martingale, so
+that what is proved of it still holds, and normal outcomes are hardly ever so far.
 """
 
 from __future__ import annotations
@@ -24,15 +30,17 @@ from headstart.arrays import Floats, Integers
 from headstart.checks import NO_CONTEXT, check_number
 from headstart.errors import OptionError
 from headstart.estimates.summary import Summary
-from headstart.kernels import implements
+from headstart.kernels import implements, kernel
 from headstart.kernels.moments import Moments, add_to_moments, new_moments
 from headstart.warmstart.conflict.conflicts import Conflict, Watch, judge_evidence, log_evidence, see
 
+_FAR = 4.0  # of the log's standard deviations: further, one user alone is no conflict
 _LEAST_SIZE = 2.0  # a log worth less knows no variance, and nothing worth a test
 
 
 class WatchState(NamedTuple):
     tally: Moments  # users' outcomes
+    ends: Floats  # (K, 2) the smallest and the largest of them
     log_means: Floats  # (K,)
     log_sizes: Floats  # (K,) 0: the log says nothing of the action
     log_variances: Floats  # (K,)
@@ -50,11 +58,28 @@ class WatchState(NamedTuple):
 @implements(log_evidence, WatchState)
 def _log_evidence(state: WatchState, action: int) -> float:
     """The logarithm of the Bayes factor for a conflict; 0 without users or without a log."""
-    n, size = state.tally.counts[action], state.log_sizes[action]
-    spread = (size - 1.0) * state.log_variances[action] + state.tally.squares[action]
-    if n == 0.0 or size == 0.0 or spread <= 0.0:
+    n, mean, squares = state.tally.counts[action], state.tally.means[action], state.tally.squares[action]
+    if n == 0.0 or state.log_sizes[action] == 0.0:
         return 0.0
-    apart = state.tally.means[action] - state.log_means[action]
+    evidence = _judge(state, action, n, mean, squares)
+    most = state.ends[action, 1 if mean > state.log_means[action] else 0]
+    if (most - state.log_means[action]) ** 2 <= _FAR * _FAR * state.log_variances[action]:
+        return evidence
+    if n == 1.0:
+        return 0.0
+    others = (state.tally.sums[action] - most) / (n - 1.0)
+    left = max(squares - (most - mean) * (most - others), 0.0)
+    return min(evidence, _judge(state, action, n - 1.0, others, left))
+
+
+@kernel
+def _judge(state: WatchState, action: int, n: float, mean: float, squares: float) -> float:
+    """The logarithm of the Bayes factor for n users with this mean and these squared deviations."""
+    size = state.log_sizes[action]
+    spread = (size - 1.0) * state.log_variances[action] + squares
+    if spread <= 0.0:
+        return 0.0
+    apart = mean - state.log_means[action]
     nu = n + size - 2.0
     harmonic = 1.0 / (1.0 / n + 1.0 / size)
     ratio = apart * apart * harmonic / spread  # t^2 / nu
@@ -64,6 +89,9 @@ def _log_evidence(state: WatchState, action: int) -> float:
 
 @implements(see, WatchState)
 def _see(state: WatchState, context: Floats, action: int, outcome: float) -> bool:
+    is_first = state.tally.counts[action] == 0.0
+    state.ends[action, 0] = outcome if is_first else min(state.ends[action, 0], outcome)
+    state.ends[action, 1] = outcome if is_first else max(state.ends[action, 1], outcome)
     add_to_moments(state.tally, action, outcome, 0.0)
     state.rounds[0] += 1
     return state.conflicts[action, 0] == 0.0 and judge_evidence(state, action)
@@ -82,6 +110,7 @@ def new_watch(summary: Summary, level: float, effect: float) -> WatchState:
     )
     return WatchState(
         new_moments(k),
+        np.zeros((k, 2)),
         means,
         sizes,
         variances,

@@ -128,10 +128,10 @@ def find_truth(kind: Kind, lives: int, seed: int = 7) -> dict[str, tuple[float, 
     return {" - ".join(filter(None, p)): (g.mean(), g.std(ddof=1) / np.sqrt(lives)) for p, g in gaps.items()}
 
 
-def ask(kind: Kind, logs: range, shuffles: int) -> Iterator[dict[str, tuple[float, float, float, float]]]:
+def ask(kind: Kind, logs: range, shuffles: int, seed: int) -> Iterator[dict[str, tuple[float, float, float, float]]]:
     """Per log: value, standard error and interval of each pair and each policy."""
     for number in logs:
-        log = draw_log(kind, np.random.default_rng([11, number]))
+        log = draw_log(kind, np.random.default_rng([seed, number]))
         found = hs.compare(
             log, list(POLICIES), shuffles=shuffles, rounds=ROUNDS, decide_on=list(kind.decide_on), seed=number
         )
@@ -150,12 +150,13 @@ def main() -> None:
     parser.add_argument("--logs", type=int, default=400)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--lives", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=2027, help="of the logs; 11 and 1011 were used to choose")
     parser.add_argument("--shuffles", type=int, default=10)
     given = parser.parse_args()
     for name in given.kind or KINDS:
         kind = KINDS[name]
         truth = find_truth(kind, given.lives)
-        found = list(ask(kind, range(given.first, given.first + given.logs), given.shuffles))
+        found = list(ask(kind, range(given.first, given.first + given.logs), given.shuffles, given.seed))
         print(f"\n{name}: {given.logs} logs of {kind.n_rows:,} rows, {ROUNDS} rounds, {given.shuffles} shuffles")
         print(f"{'':34}{'truth':>9}{'(s.e.)':>9}{'mean':>9}{'spread':>9}{'told s.e.':>10}{'held':>6}{'of':>5}")
         for what, (value, error) in truth.items():

@@ -19,7 +19,7 @@ from headstart.cli.wording import as_options
 
 if TYPE_CHECKING:
     from headstart.judgement.compare.compare import Split
-    from headstart.judgement.compare.comparison import Comparison, Earning
+    from headstart.judgement.compare.comparison import Comparison, Difference, Earning
     from headstart.logs.any_log import AnyLog
 
 
@@ -162,7 +162,7 @@ def _columns(found: Comparison) -> dict[str, Callable[[Earning], str]]:
         return "" if earning.name == TODAY else f"{earning.n_lent / earning.n_accepted:.0%}"
 
     columns: dict[str, Callable[[Earning], str]] = {
-        "per user": lambda earning: f"{earning.mean:.4g} ± {earning.high - earning.mean:.2g}",
+        "per user": lambda earning: f"{earning.mean:.4g} ± {_reach(earning.mean, earning):.2g}",
         "more than today": lambda earning: _gap(found, earning.name, TODAY),
         "to the best": tell_best,
     }
@@ -177,4 +177,9 @@ def _gap(found: Comparison, policy: str, other: str) -> str:
     if policy == other:
         return ""
     gap = found.difference(policy, other)
-    return f"{gap.value:+.3g} ± {gap.high - gap.value:.2g}"
+    return f"{gap.value:+.3g} ± {_reach(gap.value, gap):.2g}"
+
+
+def _reach(value: float, interval: Earning | Difference) -> float:
+    """The longer side of an interval."""
+    return max(interval.high - value, value - interval.low)

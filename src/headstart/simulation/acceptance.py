@@ -17,6 +17,7 @@ _ENOUGH, _ENOUGH_EACH = 500, 50  # rounds to learn in, in all and for each actio
 _MOST_TIMES = 10  # as often as the rarest action is shown: with more, too few of its rows have gone by to lend
 _FEWEST_ROUNDS = 200  # however rare an action is
 _FEW_USERS = 0.01  # whose chances may be smaller than the rest's
+_MANY_USERS = 0.05  # with smaller chances: an action is rare
 _FEWEST = 20  # rows that a user's action must be expected to have for its weight to count in full
 
 REPLAY, ROBUST = "replay", "doubly robust replay"
@@ -41,6 +42,11 @@ class Acceptance:
     def is_lending(self) -> bool:
         """Whether choices of rare actions are partly answered by earlier rows."""
         return self.clipped_share > 0.0
+
+    @property
+    def rests_on_loans(self) -> bool:
+        """Whether what policies learn of some action comes from few rows, for more than a few users."""
+        return self.clipped_share > _MANY_USERS
 
 
 def choose_acceptance(log: Log, n_stream: int, rounds: int | None) -> Acceptance:

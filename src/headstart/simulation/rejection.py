@@ -19,8 +19,8 @@ whose mean given x and the history is that of the outcome of the choice, whateve
 is the non-stationary doubly robust estimate of Dudik et al. (2012), the choice drawn instead of averaged over. So c
 does not bear on how many rows the value rests on, only on how many rounds the policy has to learn in. Where an action
 is so rare that c leaves too few of them, c is taken larger: a choice b with p(b | x) < c is then accepted whenever b
-= a, and, in as many of the other cases as are missing, answered by an earlier row of b that has taught nothing yet
-(`lending`). The share of such rounds is counted and told.
+= a, and, in as many of the other cases as are missing, answered by an earlier row of b (`lending`). The share of such
+rounds is counted and told.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ class Life:
     weights: Floats  # (events gone through,) what each term counts; 1 but where a rare action could not be borrowed
     choices: Integers  # (T,) what the policy chose in each round
     n_lent: int = 0  # of the accepted events, those whose outcome an earlier row lent
+    n_again: int = 0  # of these, those whose lender had taught the policy before
 
     @property
     def accepted(self) -> Integers:
@@ -94,7 +95,7 @@ def live(
     ends, choices = (np.empty(acceptance.n_rounds, dtype=np.int64) for _ in range(2))
     terms, weights = (np.empty(0 if predicted is None else order.size) for _ in range(2))
     model = np.empty((0, 0)) if predicted is None else predicted
-    done = np.zeros(3, dtype=np.int64)  # accepted, seen, lent
+    done = np.zeros(4, dtype=np.int64)  # accepted, seen, lent, lent again
     abilities = OracleAbilities(policy)
     abilities.reserve(ends.size)
     assert log.propensities is not None
@@ -112,7 +113,7 @@ def live(
     if n == 0:
         raise LogError(f"{policy!r} agreed with none of {order.size} events")
     kept = (terms[:seen].copy(), weights[:seen].copy(), choices[:n].copy())
-    return Life(order, ends[:n].copy(), *kept, int(done[2]))
+    return Life(order, ends[:n].copy(), *kept, int(done[2]), int(done[3]))
 
 
 @kernels.kernel
@@ -155,6 +156,7 @@ def _run(
     chances: Floats,
     waiting: Integers,
     counts: Integers,
+    times: Integers,
     ends: Integers,
     choices: Integers,
     terms: Floats,
@@ -178,11 +180,12 @@ def _run(
         if is_own:
             update(policy, context, action, outcome)
         elif is_lent:
-            lender = take_lender(waiting, counts, columns[chosen], predicted, chosen, event)
+            lender, is_again = take_lender(waiting, counts, times, columns[chosen], predicted, chosen, event)
             update(policy, context, chosen, logged[lender])
             done[2] += 1
-        if not is_own and columns[action] >= 0:
-            wait_to_lend(waiting, counts, columns[action], event)
+            done[3] += is_again
+        if columns[action] >= 0:
+            wait_to_lend(waiting, counts, times, columns[action], event, int(is_own))
         if is_own or is_lent:
             ends[done[0]], choices[done[0]] = i, chosen
             done[0] += 1
@@ -212,6 +215,7 @@ def _run_plain(
     chances: Floats,
     waiting: Integers,
     counts: Integers,
+    times: Integers,
     ends: Integers,
     choices: Integers,
     terms: Floats,
@@ -234,11 +238,12 @@ def _run_plain(
         if is_own:
             policy.update(context, action, outcome)
         elif is_lent:
-            lender = take_lender(waiting, counts, columns[chosen], predicted, chosen, event)
+            lender, is_again = take_lender(waiting, counts, times, columns[chosen], predicted, chosen, event)
             policy.update(context, chosen, float(log.outcomes[lender]))
             done[2] += 1
-        if not is_own and columns[action] >= 0:
-            wait_to_lend(waiting, counts, columns[action], event)
+            done[3] += is_again
+        if columns[action] >= 0:
+            wait_to_lend(waiting, counts, times, columns[action], event, int(is_own))
         if is_own or is_lent:
             ends[done[0]], choices[done[0]] = i, chosen
             done[0] += 1

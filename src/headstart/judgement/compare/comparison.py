@@ -21,6 +21,7 @@ class Earning:
     high: float
     n_accepted: float  # rounds of a run, on average: events that the policy learnt from
     n_lent: float  # of them, those whose outcome an earlier row of a rare action lent
+    n_again: float  # of these, those whose lender had taught the policy before
     n_counted: float  # rows that its value of a run is the mean of
     curve: Floats  # (c,) mean outcome per round up to each of `Comparison.rounds`
     curve_error: Floats  # (c,) standard deviation of that over the shuffles
@@ -138,6 +139,7 @@ class Comparison:
                     "high": _known(e.high),
                     "n_accepted": e.n_accepted,
                     "n_lent": e.n_lent,
+                    "n_again": e.n_again,
                     "n_counted": e.n_counted,
                     "curve": [list(point) for point in zip(self.rounds.tolist(), e.curve.tolist(), strict=True)],
                 }
@@ -189,13 +191,15 @@ def _tell_loans(comparison: Comparison) -> str:
     rule = comparison.acceptance
     shares = {e.name: e.n_lent / max(e.n_accepted, 1.0) for e in comparison.earnings}
     most = max(shares, key=lambda name: shares[name])
+    again = max(e.n_again / max(e.n_accepted, 1.0) for e in comparison.earnings)
     short = [f"{e.name} ({e.n_accepted:,.0f})" for e in comparison.earnings if e.n_accepted < 0.8 * rule.n_rounds]
     fell = f" Too few rows were left for all of {rule.n_rounds:,} rounds of {', '.join(short)}." if short else ""
     return (
         f"Up to {rule.clipped_share:.0%} of users had a chance below {rule.chance:.2g} of some action. Where a "
         "policy chose it, an earlier row of that action, with the nearest predicted outcome, told it what happened, "
-        f"in up to {shares[most]:.0%} of a policy's rounds ({most}). Values do not "
-        f"rest on this; what policies learnt of rare actions does.{fell}"
+        f"in up to {shares[most]:.0%} of a policy's rounds ({most}), in up to {again:.0%} one that had told it "
+        "before: the log has no more of them. Values do not rest on this; what policies learnt of rare actions does."
+        f"{fell}"
     )
 
 

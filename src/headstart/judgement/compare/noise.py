@@ -14,6 +14,12 @@ the variance of g between shuffles of one log. It is var(T - g) + 2 cov(g, T - g
 the influences, and never taken for less than them: few logs do not know a negative covariance well. Where rows belong
 to units (the visits of one user), units are drawn and influences are added up within a unit before they are squared:
 rows of one unit are not independent.
+
+Where actions are rare, errors have a long side. A log whose rows of a rare action had no luck says both that it is
+worth little and, as policies do not choose it then, that little depends on it; were it better than it looked, they
+would choose it. Bootstrap logs in which its rows have more luck show what then: T of these logs, above and below
+their mean, gives a deviation for either side (`sides`), and an interval reaches as far on a side as the larger of the
+two errors says.
 """
 
 from __future__ import annotations
@@ -33,7 +39,7 @@ class LifeTally:
         self.shuffles, self._checkpoints = shuffles, checkpoints
         n_runs = (1 + REPEATS) * shuffles
         self.means, self.gains = np.empty(n_runs), np.empty(n_runs)
-        self.accepted, self.lent, self.counted = (np.empty(n_runs) for _ in range(3))
+        self.accepted, self.lent, self.again, self.counted = (np.empty(n_runs) for _ in range(4))
         self.curves = np.empty((shuffles, checkpoints.size))
         self._weights, self._worths = np.zeros(n_rows), np.zeros(n_rows)
         self.seconds = 0.0
@@ -43,7 +49,7 @@ class LifeTally:
         curve = life.curve(outcomes)
         rows, terms, weights = life.contributions(outcomes)
         self.means[run], self.gains[run], self.accepted[run] = curve[-1], gain, curve.size
-        self.lent[run], self.counted[run] = life.n_lent, rows.size
+        self.lent[run], self.again[run], self.counted[run] = life.n_lent, life.n_again, rows.size
         self.seconds += seconds
         if run >= self.shuffles:
             return
@@ -76,6 +82,20 @@ def standard_error(
     shared = _between(others, outcomes) - _within(others, outcomes) / (2 * shuffles) / REPEATS
     direct = float(influences @ influences)
     return float(np.sqrt(max(direct, direct + 2.0 * shared - between + of_shuffle / shuffles)))
+
+
+def sides(means: Floats, shuffles: int) -> tuple[float, float]:
+    """The deviations of the mean over shuffles, below and above, from the mean outcomes of the bootstrap logs alone.
+
+    Twice the sum of squares on a side, over S - 1; what 3 shuffles of a log leave to chance beyond S of them is taken
+    off.
+    """
+    outcomes = means[shuffles:].reshape(shuffles, REPEATS)
+    chance = _within(outcomes, outcomes) / (2 * shuffles) * (1.0 / REPEATS - 1.0 / shuffles)
+    apart = outcomes.mean(axis=1) - outcomes.mean()
+    parts = np.minimum(apart, 0.0), np.maximum(apart, 0.0)
+    below, above = (2.0 * float(part @ part) / (shuffles - 1) for part in parts)
+    return float(np.sqrt(max(below - chance, 0.0))), float(np.sqrt(max(above - chance, 0.0)))
 
 
 def _within(one: Floats, other: Floats) -> float:

@@ -12,11 +12,11 @@ Heide and Grunwald 2021), so the chance that it ever reaches 2 K / level for one
 whenever one looks and whatever policy chose the plays. The other half of the level is kept for outcomes that are not
 normal, for which it is measured (METHODS.md) and not proved.
 
-One user is no conflict: where successes are rare, or few pay and those who do pay much, a single early one is far from
-what the log says, and the factor above is large. So where the user who says most against the log (the largest outcome
-if users are above it, the smallest if below) is more than 4 of the log's standard deviations from its mean, the
-evidence is also computed without them, and the smaller of the two counts. It is never more than the martingale, so
-that what is proved of it still holds, and normal outcomes are hardly ever so far.
+One user is no conflict: where successes are rare, or few pay and those who do pay much, a single early one is far
+from what the log says, and the factor above is large. So where the user who says most against the log (the largest
+outcome if users are above it, the smallest if below) is more than 4 of the log's standard deviations from its mean,
+the evidence is also computed without them, and the smaller of the two counts. It is never more than the martingale,
+so that what is proved of it still holds, and normal outcomes are hardly ever so far.
 """
 
 from __future__ import annotations

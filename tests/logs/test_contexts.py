@@ -130,3 +130,17 @@ def test_a_sample_of_a_log_with_units_takes_whole_units():
     assert sample.units is not None
     assert (np.unique(sample.units, return_counts=True)[1] == 10).all()
     assert len(log.sample(3, rng=1)) == 10
+
+
+def test_a_users_missing_marks_are_missing_where_they_are_no_category():
+    """'', 'N/A' and the like are read as missing from a file, and so they are of a live user. Where the log has the
+    category NA (a country, say), it is that."""
+    encoding = hs.Log([0, 1, 0], [0.0, 1.0, 1.0], {"age": [1.0, None, 3.0], "kind": ["a", None, "b"]}).encoding
+    none = encoding.encode({"age": None, "kind": None})
+    for mark in ("", "N/A", " NA ", "null"):
+        np.testing.assert_array_equal(encoding.encode({"age": mark, "kind": mark}), none)
+        assert encoding.surprises({"age": mark, "kind": mark}) == {"age": "missing", "kind": "missing"}
+    assert encoding.surprises({"age": 1.0, "kind": "c"}) == {"kind": "unseen"}
+    countries = hs.Log([0, 1, 0], [0.0, 1.0, 1.0], {"country": ["NA", "DE", None]}).encoding
+    assert countries.surprises({"country": "NA"}) == {}
+    assert countries.encode({"country": "NA"})[countries.names.index("country=NA")] == 1.0

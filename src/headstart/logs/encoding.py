@@ -18,6 +18,7 @@ from headstart.checks import check_context
 from headstart.errors import ContextError, OptionError
 
 MISSING = "missing"  # the level of a category that is not known
+MISSING_MARKS = ("", "NA", "N/A", "NULL", "null", "None", "nan", "NaN")  # texts that say so in a file
 OTHER = "other"  # the level of a category that is rare in the log, or that it never showed
 Surprise: TypeAlias = Literal["missing", "unseen"]
 
@@ -127,8 +128,9 @@ class Encoding:
     def encode(self, user: Mapping[str, Any] | ArrayLike) -> Floats:
         """One user as a vector; a mapping by column names, or numbers already in order.
 
-        None and NaN are missing values, and are answered; so is a category that the log never showed. A column that
-        is not given at all is an error, for a misspelt name must not pass for a missing value.
+        None and NaN are missing values, and are answered, and so are the texts that say so in a file ('', 'N/A')
+        where they are no category of the log; so is a category that the log never showed. A column that is not given at
+        all is an error, for a misspelt name must not pass for a missing value.
         """
         if not isinstance(user, Mapping):
             return check_context(user, len(self.names))
@@ -161,7 +163,7 @@ class Encoding:
             elif is_gap(user[column]):
                 found[column] = "missing"
             elif not _is_among(places, user[column]):
-                found[column] = "unseen"
+                found[column] = "missing" if _is_marked(user[column]) else "unseen"
         return found
 
     @cached_property
@@ -188,7 +190,7 @@ def as_number(column: str, value: Any) -> float | None:
     except OverflowError:
         return None
     except (TypeError, ValueError):
-        if is_missing(value):
+        if is_missing(value) or _is_marked(value):
             return None
         raise ContextError(f"context column {column!r} must be a number, got {value!r}") from None
     return number if math.isfinite(number) else None
@@ -198,7 +200,7 @@ def find_place(places: Mapping[Hashable, int], value: Any) -> int | None:
     """The place of a category; of "missing" or "other" where the value is none of them and there is such a level."""
     if _is_among(places, value):
         return places[value]
-    return places.get(MISSING if is_gap(value) else OTHER)
+    return places.get(MISSING if is_gap(value) or _is_marked(value) else OTHER)
 
 
 def _is_among(places: Mapping[Hashable, int], value: Any) -> bool:
@@ -229,3 +231,8 @@ def is_missing(value: Any) -> bool:
 def is_gap(value: Any) -> bool:
     """Whether a category is missing: also an empty text is no category."""
     return is_missing(value) or (isinstance(value, str) and value == "")
+
+
+def _is_marked(value: Any) -> bool:
+    """Whether a live value is a text that would have been read as missing from a file."""
+    return isinstance(value, str) and value.strip() in MISSING_MARKS

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from headstart.judgement.audit.checks.likeness import judge_columns
 from headstart.judgement.audit.reasons import Found, percent
 from headstart.logs.log import Log
 from headstart.logs.sums import ActionSums, ContextSums
+
+if TYPE_CHECKING:
+    from headstart.judgement.audit.audit import Audit
 
 OFF, SURE = 0.05, 1e-3  # a total is wrong beyond this share of the users and this chance, over all actions
 SMALL, LARGE = 0.1, 0.25  # standardised mean differences (Austin 2009; Rubin 2001)
@@ -61,16 +64,6 @@ class BalanceFinding:
     worst_before: float
     worst_after: float
     unbalanced: tuple[tuple[str, object, float], ...]  # column, action, difference: beyond 0.1 and beyond noise
-
-
-class Glanced(Protocol):
-    """What the quick checks find, and an audit too."""
-
-    @property
-    def totals(self) -> TotalsFinding | None: ...
-
-    @property
-    def balance(self) -> BalanceFinding: ...
 
 
 def check_totals(
@@ -145,7 +138,7 @@ def _worst(differences: tuple[float, ...]) -> float:
     return max(known, default=0.0)
 
 
-def word_totals(found: Glanced) -> Iterator[Found]:
+def word_totals(found: Audit) -> Iterator[Found]:
     """A reason if an action's rows stand for more or fewer users than there are."""
     if found.totals is not None and found.totals.wrong is not None:
         ratio = found.totals.ratios[found.totals.wrong]
@@ -156,10 +149,10 @@ def word_totals(found: Glanced) -> Iterator[Found]:
         )
 
 
-def word_balance(least: float, most: float, *, is_logged: bool) -> Callable[[Glanced], Iterator[Found]]:
+def word_balance(least: float, most: float, *, is_logged: bool) -> Callable[[Audit], Iterator[Found]]:
     """What finds a reason if the largest difference is in [least, most), by logged or by estimated propensities."""
 
-    def find(found: Glanced) -> Iterator[Found]:
+    def find(found: Audit) -> Iterator[Found]:
         rows = found.balance.unbalanced if found.balance.is_logged == is_logged else ()
         if rows and least <= abs(rows[0][2]) < most:
             column, action, difference = rows[0]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headstart.errors import LogError
+from headstart.logs.encoding import MISSING_MARKS
 from headstart.logs.tables.columns import check_names
 from headstart.logs.tables.connection import DatabaseLimits, as_view, connect_duckdb, in_words, log_errors
 from headstart.logs.tables.sources.opened import Files, Opened, SourceKind
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
     from ibis.backends.duckdb import Backend
 
-MISSING_MARKS = ("", "NA", "N/A", "NULL", "null", "None", "nan", "NaN")
 _DELIMITERS = (",", ";", "\t", "|")
 _SNIFFED_ROWS = 20_480  # DuckDB's own default; a surprise after them leads to a second look at every row
 

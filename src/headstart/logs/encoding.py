@@ -129,8 +129,8 @@ class Encoding:
         """One user as a vector; a mapping by column names, or numbers already in order.
 
         None and NaN are missing values, and are answered, and so are the texts that say so in a file ('', 'N/A')
-        where they are no category of the log; so is a category that the log never showed. A column that is not given at
-        all is an error, for a misspelt name must not pass for a missing value.
+        where they are no category of the log; so is a category that the log never showed. A column that is not given
+        at all is an error, for a misspelt name must not pass for a missing value.
         """
         if not isinstance(user, Mapping):
             return check_context(user, len(self.names))

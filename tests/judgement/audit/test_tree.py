@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from headstart.judgement.audit.checks.tree import grow_tree
+from headstart.judgement.audit.checks.tree import grow_group_tree
 
 
 def test_first_split_by_hand():
@@ -17,7 +17,7 @@ def test_first_split_by_hand():
     pure: 9/3 + 1 = 4.
     """
     x, targets = np.arange(1.0, 7.0)[:, None], np.array([0, 0, 1, 1, 1, 0])
-    tree = grow_tree(x, targets, 2, most_leaves=3, fewest_rows=1)
+    tree = grow_group_tree(x, targets, 2, most_leaves=3, fewest_rows=1)
     assert tree.columns.tolist() == [0, -1, 0, -1, -1]
     assert tree.thresholds[[0, 2]].tolist() == [2.5, 5.5]
     assert tree.counts.tolist() == [[3, 3], [2, 0], [1, 3], [0, 3], [1, 0]]
@@ -27,13 +27,13 @@ def test_first_split_by_hand():
 def test_leaf_has_its_fewest_rows():
     """The split at 2.5 would leave two rows on the left; with three at least on each side the middle is left."""
     x, targets = np.arange(1.0, 7.0)[:, None], np.array([0, 0, 1, 1, 1, 0])
-    tree = grow_tree(x, targets, 2, most_leaves=3, fewest_rows=3)
+    tree = grow_group_tree(x, targets, 2, most_leaves=3, fewest_rows=3)
     assert tree.thresholds.tolist() == [3.5, 0.0, 0.0]
     assert tree.sizes.tolist() == [6, 3, 3]
 
 
 def test_equal_values_are_not_parted():
-    tree = grow_tree(np.ones((8, 2)), np.arange(8) % 2, 2, most_leaves=4, fewest_rows=1)
+    tree = grow_group_tree(np.ones((8, 2)), np.arange(8) % 2, 2, most_leaves=4, fewest_rows=1)
     assert tree.sizes.tolist() == [8]
 
 
@@ -47,7 +47,7 @@ def test_it_is_scikit_learns_tree(seed):
     raw = np.exp(x[:, [0]] * rng.standard_normal(k) + (x[:, [-1]] > 0.3) * rng.standard_normal(k))
     targets = ((raw / raw.sum(axis=1, keepdims=True)).cumsum(axis=1) > rng.random(n)[:, None]).argmax(axis=1)
     fewest = max(20, n // 32)
-    tree = grow_tree(x, targets, k, 16, fewest)
+    tree = grow_group_tree(x, targets, k, 16, fewest)
     theirs = DecisionTreeClassifier(
         max_leaf_nodes=16, min_samples_leaf=fewest, min_impurity_decrease=1e-4, random_state=0
     ).fit(x, targets)

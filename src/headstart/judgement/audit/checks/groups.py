@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from headstart.arrays import Bools, Floats, Integers
-from headstart.judgement.audit.checks.tree import Tree, grow_tree
+from headstart.judgement.audit.checks.tree import Tree, grow_group_tree
 from headstart.logs.log import Log
 
 MOST_GROWN = 10_000  # rows that a tree is grown on
@@ -78,7 +78,7 @@ def grow_groups(grown: Log, looked: Log, action: int | None = None, n_most: int 
         alone = [np.zeros(len(half), np.int64) for half in (looked, whole)]
         return Groups(looked, alone[0], whole, alone[1], shares[None, :], np.array([len(grown)]), None)
     fewest = min(max(_FEWEST_ROWS, len(grown) // (2 * _MOST_LEAVES)), max(1, len(grown) // 2))
-    tree = grow_tree(grown.contexts, targets, n_targets, _MOST_LEAVES, fewest)
+    tree = grow_group_tree(grown.contexts, targets, n_targets, _MOST_LEAVES, fewest)
     counts = tree.counts[tree.leaves]
     rates, rows = counts / counts.sum(axis=1, keepdims=True), tree.sizes[tree.leaves]
     labels, grown_labels = (tree.find_leaves(half.contexts) for half in (looked, whole))

@@ -65,7 +65,7 @@ class _Rows(NamedTuple):
     n_targets: int
 
 
-def grow_tree(contexts: Floats, targets: Integers, n_targets: int, most_leaves: int, fewest_rows: int) -> Tree:
+def grow_group_tree(contexts: Floats, targets: Integers, n_targets: int, most_leaves: int, fewest_rows: int) -> Tree:
     """A tree that parts rows, (n, d), by their targets; no leaf has fewer than `fewest_rows` of them."""
     rows = _Rows(contexts, targets.astype(np.uint16), n_targets)
     columns, thresholds, lefts, counts = [-1], [0.0], [-1], [_count(rows, np.arange(len(contexts)))]

@@ -129,6 +129,11 @@ class CompiledOracle(ABC, Generic[S]):
         self._probabilities(self._state, seen, mask, out)
         return out
 
+    @property
+    def waits(self) -> bool:
+        """Whether it matters to the oracle what is in flight."""
+        return kernels.is_implemented(kernels.expect, type(self._state))
+
     def expect(self, context: ArrayLike | None, action: int) -> None:
         """A decision was made whose outcome is still to come; nothing to an oracle that weighs no learning."""
         self._expect = self._tell(kernels.expect, _expect, self._expect, context, action)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from headstart.arrays import Bools, Floats, Words
 from headstart.checks import check_action, check_number, check_whole
 from headstart.errors import ContextError
-from headstart.kernels import implements, kernel, play, probabilities, update, withdraw
+from headstart.kernels import expect, implements, kernel, play, probabilities, release, update, withdraw
 from headstart.kernels.arrays import total
 from headstart.kernels.choice import best_available, draw_available, fill_uniform
 from headstart.kernels.random import draw_uniform
@@ -53,6 +53,7 @@ class LinKnowledgeGradientOptions:
 
 class LinKnowledgeGradientState(NamedTuple):
     tally: Tally  # users' plays
+    pending: Floats  # (K,) plays in flight, whose outcomes are still to come
     belief: LinearBelief
     horizon: float
     reach: float
@@ -63,23 +64,34 @@ class LinKnowledgeGradientState(NamedTuple):
 
 
 @kernel
-def _gain(state: LinKnowledgeGradientState, a: int, best: float, noise: float) -> float:
-    """What playing a is worth, per play, to one later user, as far as it may turn out to be better than `best`.
+def _rise(state: LinKnowledgeGradientState, a: int, best: float, noise: float, plays: float) -> float:
+    """By how much so many plays of a are expected to raise what one later user gets, who has `best` without them.
 
-    After m plays the centre of a model will have moved by s Z, s = sigma cross / sqrt(square + 1/m), Z normal, and
-    the user gets what it exceeds `best` by: E max(centre + s Z - best, 0). The largest such gain / m.
+    The centre of a model will have moved by s Z, s = sigma cross / sqrt(square + 1 / plays), Z normal, and the user
+    gets what it exceeds `best` by: E max(centre + s Z - best, 0).
     """
     belief, forecast = state.belief, state.forecast
     freedom = belief.freedoms[a] + state.tally.counts[a]
+    rise = 0.0
+    for j in range(belief.chances.shape[1]):
+        if belief.chances[a, j] > LEAST:
+            variance = (belief.freedoms[a] * noise + belief.squares[a, j]) / freedom
+            s = math.sqrt(variance / (forecast.squares[a, j] + 1.0 / plays)) * forecast.crossed[a, j]
+            rise += belief.chances[a, j] * gain_above(forecast.centres[a, j], s, best)
+    return rise
+
+
+@kernel
+def _gain(state: LinKnowledgeGradientState, a: int, best: float, noise: float) -> float:
+    """What playing a once more is worth to one later user: the largest (rise of m more plays) / m.
+
+    Plays in flight have been bought already, and m more raise only what they leave.
+    """
+    in_flight = state.pending[a]
+    bought = _rise(state, a, best, noise, in_flight) if in_flight > 0.0 else 0.0
     most, m = 0.0, 1.0
     for _ in range(_LONGEST):
-        gain = 0.0
-        for j in range(belief.chances.shape[1]):
-            if belief.chances[a, j] > LEAST:
-                variance = (belief.freedoms[a] * noise + belief.squares[a, j]) / freedom
-                s = math.sqrt(variance / (forecast.squares[a, j] + 1.0 / m)) * forecast.crossed[a, j]
-                gain += belief.chances[a, j] * gain_above(forecast.centres[a, j], s, best)
-        most = max(most, gain / m)
+        most = max(most, (_rise(state, a, best, noise, in_flight + m) - bought) / m)
         m *= 2.0
     return most
 
@@ -90,7 +102,7 @@ def _choose(state: LinKnowledgeGradientState, context: Floats, available: Bools,
     values = state.forecast.values
     forecast_user(state.belief, context, available, state.forecast)
     greedy = best_available(values, available)
-    n = total(state.tally.counts)
+    n = total(state.tally.counts) + total(state.pending)
     users = state.reach * max(state.horizon - n, state.last * max(state.horizon, n))
     chosen, most = greedy, values[greedy]
     for a in range(available.size):
@@ -127,6 +139,16 @@ def _update(state: LinKnowledgeGradientState, context: Floats, action: int, outc
     learn_user(state.belief, context, action, outcome)
     update_tally(state, context, action, outcome)
     weigh_models(state.belief, state.tally, action)
+
+
+@implements(expect, LinKnowledgeGradientState)
+def _expect(state: LinKnowledgeGradientState, context: Floats, action: int) -> None:
+    state.pending[action] += 1.0
+
+
+@implements(release, LinKnowledgeGradientState)
+def _release(state: LinKnowledgeGradientState, context: Floats, action: int) -> None:
+    state.pending[action] = max(state.pending[action] - 1.0, 0.0)
 
 
 @implements(withdraw, LinKnowledgeGradientState)
@@ -171,6 +193,7 @@ class LinKnowledgeGradient(ContextOracle[LinKnowledgeGradientState]):
         shape = belief.chances.shape
         state = LinKnowledgeGradientState(
             Tally(*np.zeros((len(Tally._fields), shape[0]))),
+            np.zeros(shape[0]),
             belief,
             float(check_whole("horizon", horizon)),
             options.reach,

@@ -129,6 +129,11 @@ class OracleAbilities(Abilities[Oracle]):
         this variance. None: a virtual outcome is an outcome like any other."""
         return _ask(self.part, "absorb", None)
 
+    @property
+    def waits(self) -> bool:
+        """Whether it matters to the oracle what is in flight: whether `expect` does anything."""
+        return _ask(self.part, "waits", missing_method(self.part, "expect") is None)
+
     def expect(self, context: ContextLike, action: int) -> None:
         """A decision was made whose outcome is still to come. To an oracle without `expect` that is nothing."""
         expect: Callable[[ContextLike, int], None] | None = _ask(self.part, "expect", None)

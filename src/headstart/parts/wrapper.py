@@ -65,6 +65,11 @@ class Wrapper(ABC):
         """Learn a user's outcome."""
         self.inner.update(self.seen(context), action, outcome)
 
+    @property
+    def waits(self) -> bool:
+        """Whether it matters to the inner oracle what is in flight."""
+        return OracleAbilities(self.inner).waits
+
     def expect(self, context: ContextLike, action: int) -> None:
         """A decision was made whose outcome is still to come."""
         OracleAbilities(self.inner).expect(self.seen(context), action)

@@ -22,7 +22,8 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _TOP = ("store", "anchor", "after_loss", "experiments", "server", "keys")
 _PER_EXPERIMENT = (
     "actions", "contexts", "oracle", "evaluator", "log", "guard", "schedule", "epsilon", "holdout",
-    "outcome_window", "default_outcome", "seed", "revision", "outcome_range", "outside", "trust",
+    "outcome_window", "default_outcome", "seed", "revision", "outcome_range", "outside", "trust", "forget_after",
+    "horizon",
 )  # fmt: skip
 Label: TypeAlias = str | int  # of an action
 
@@ -51,6 +52,8 @@ class ExperimentConfig:
     a configuration the newest, whatever was recorded before. What lies outside a declared range is refused, or
     recorded as it came and learnt as the nearest value inside (`outside`). The log's audit binds, unless the
     configuration says how far the log is to be believed (`trust`) or that it is used all the same (`despite_audit`).
+    An outcome without a window is waited for until those of more than `forget_after` newer users have come: what is
+    in flight is not explored again. `horizon` is the number of users to come, for what `start` makes of a log.
     """
 
     name: str
@@ -72,6 +75,8 @@ class ExperimentConfig:
     outside: str = "refuse"  # or "clip"
     trust: float | None = None  # in the log, by hand, for what `start` makes of it; None: the audit's
     despite_audit: bool = False  # whether the log is used whatever the audit says
+    forget_after: int | None = None  # 1,000 when it is first recorded; None: nobody counts what is in flight
+    horizon: int | None = None  # None: as many users are to come as have come
 
     @property
     def at(self) -> str:
@@ -101,8 +106,9 @@ class ExperimentConfig:
             later["outcome_range"] = list(self.outcome_range)
         if self.outside != "refuse":
             later["outside"] = self.outside
-        if self.trust is not None:
-            later["trust"] = self.trust
+        for name in ("trust", "forget_after", "horizon"):
+            if vars(self)[name] is not None:
+                later[name] = vars(self)[name]
         return {
             "actions": list(self.actions),
             "contexts": {name: self._kind(name) for name in self.contexts},
@@ -202,6 +208,8 @@ def read_experiment(name: str, table: Table, folder: Path = Path()) -> Experimen
         outside=outside,
         trust=_read_trust(at, table, declared),
         despite_audit=declared.despite_audit,
+        forget_after=_read_whole(f"{at}.forget_after", table.get("forget_after"), 1),
+        horizon=_read_horizon(at, table, declared),
     )
 
 
@@ -274,11 +282,21 @@ def _read_trust(at: str, table: Table, declared: DeclaredLog) -> float | None:
     return check_number(f"{at}.trust", trust, 0.0, 1.0)
 
 
-def _read_whole(at: str, value: object) -> int | None:
+def _read_horizon(at: str, table: Table, declared: DeclaredLog) -> int | None:
+    horizon = _read_whole(f"{at}.horizon", table.get("horizon"), 1)
+    if horizon is not None and (declared.rows is None or table.get("oracle") or table.get("evaluator")):
+        raise OptionError(
+            f"{at}.horizon is for what start makes of a log, with {at}.log and without {at}.oracle and "
+            f'{at}.evaluator; with them, {at}.oracle = {{ name = "KnowledgeGradient", horizon = {horizon} }} says it'
+        )
+    return horizon
+
+
+def _read_whole(at: str, value: object, least: int = 0) -> int | None:
     if value is None:
         return None
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise OptionError(f"{at} must be a whole number of at least 0, got {value!r}")
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise OptionError(f"{at} must be a whole number of at least {least}, got {value!r}")
     return value
 
 

@@ -75,6 +75,11 @@ class OfflineOnly(Wrapper):
         check_outcome(outcome)
         self.policy.end_round(context)
 
+    @property
+    def waits(self) -> bool:
+        """No: it learns nothing from users."""
+        return False
+
     def expect(self, context: ContextLike, action: int) -> None:
         """Nothing: no outcome will ever be learnt, so none is waited for."""
         check_action(action, self.n_actions)

@@ -114,6 +114,8 @@ def _draw_table(rng: random.Random) -> Table:
 
 
 def _draw_policy(rng: random.Random, log: Log | None) -> Table:
+    if log is not None and rng.random() < 0.25:  # what `start` makes of it
+        return {"oracle": None, "evaluator": None, "schedule": None}
     oracle = (
         rng.choice([None, *ORACLE_NAMES]) if log is not None else rng.choice([None, *ORACLE_NAMES, *ORACLE_NAMES])
     )
@@ -130,6 +132,7 @@ def _draw_terms(rng: random.Random) -> Table:
         "epsilon": rng.choice([0.0, 0.05, 0.05, 0.3, 1.0]),
         "holdout": rng.choice([0.0, 0.0, 0.2, 1.0]),
         "seed": rng.choice([None, None, 0, 7, 2**63 - 1]),
+        "forget_after": rng.choice([None, 1, 3]),
     }
 
 

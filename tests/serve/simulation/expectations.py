@@ -55,7 +55,7 @@ class Expectations:
         if event_id is None:
             return
         if expected.kind == "decision":
-            body = {**expected.body, "version": model.version}
+            body = {**expected.body, "version": model.newest}
             model.decisions[event_id] = Row(sequence, "decision", event_id, self._time, None, body)
         else:
             model.outcomes[expected.kind][event_id] = expected.body["outcome"]
@@ -138,10 +138,13 @@ def expect_declaration(model: Model, config: ExperimentConfig, log: str | None) 
 
 
 def _is_same(config: ExperimentConfig, recorded: ExperimentConfig) -> bool:
-    """By what stands in a file; the order of contexts is that of the columns. Without a seed any is meant."""
+    """By what stands in a file; the order of contexts is that of the columns. Without a seed any is meant,
+    and so without a number to forget after."""
     ours, theirs = orjson.loads(orjson.dumps([config.as_dict(), recorded.as_dict()]))
     if config.seed is None:
         del ours["seed"], theirs["seed"]
+    if config.forget_after is None:
+        theirs.pop("forget_after", None)
     return bool(ours == theirs) and list(config.contexts) == list(recorded.contexts)
 
 

@@ -7,6 +7,7 @@ what counts, in its order, so that a twin of the policy can be taught the same.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -45,13 +46,23 @@ class Counted(NamedTuple):
 
 
 @dataclass
+class Flown:
+    """A decision in flight, and how many outcomes of newer ones have been learnt."""
+
+    row: Row
+    overtaken: int = 0
+
+
+@dataclass
 class Model:
-    """One experiment after the events so far."""
+    """One experiment after the events so far. `minds` tells whether its policy minds what is in flight."""
 
     name: str
+    minds: Callable[[Model], bool]
     head: int = 0
     time: int = 0
-    version: int = 0
+    version: int = 0  # before the turn that is being taken
+    told: int = 0  # the last decision that a policy which minds was told of
     config: ExperimentConfig | None = None
     declared: dict[int, ExperimentConfig] = field(default_factory=dict)  # by sequence number
     begun: Body | None = None  # the warm start in force
@@ -64,6 +75,8 @@ class Model:
     aside: dict[int, int] = field(default_factory=dict)  # decisions that somebody set aside, and by which event
     bounds: Bounds = UNBOUNDED
     closed_through: int = 0
+    flying: list[Flown] = field(default_factory=list)
+    held: list[Flown] | None = None  # what was in flight when it was frozen
 
     def __post_init__(self) -> None:
         for kind in ("outcome", "late", "dangling", "conflicting"):
@@ -76,7 +89,20 @@ class Model:
         twin.outcomes = {kind: dict(known) for kind, known in self.outcomes.items()}
         twin.learnt, twin.counting, twin.logs = list(self.learnt), list(self.counting), list(self.logs)
         twin.aside = dict(self.aside)
+        twin.flying = [copy(each) for each in self.flying]
+        twin.held = None if self.held is None else list(self.held)
         return twin
+
+    @property
+    def newest(self) -> int:
+        """The version by which the next user is decided for."""
+        return self.told if self.told > self.version and self.minds(self) else self.version
+
+    @property
+    def expected(self) -> list[Row]:
+        """The decisions that the policy is waiting for."""
+        flown = self.flying if self.held is None else self.held
+        return [each.row for each in flown if each.row.sequence not in self.aside]
 
     @property
     def present(self) -> ExperimentConfig:
@@ -123,7 +149,11 @@ class Model:
             raise PromiseBroken(f"event {row.sequence} is earlier than the one before it")
         if row.kind == "decision":
             self._take_decision(row)
-        elif row.kind in self.outcomes:
+            self.head, self.time = row.sequence, row.time
+            return
+        if self.config is not None:
+            self.version = self.newest
+        if row.kind in self.outcomes:
             self._take_outcome(row)
         elif row.kind == "window_closed":
             self._take_close(row)
@@ -136,8 +166,27 @@ class Model:
         assert row.event_id is not None
         if row.event_id in self.decisions:
             raise PromiseBroken(f"decision {row.sequence} is the second one of {row.event_id!r}")
+        if row.body["version"] != self.version:  # another turn: its decisions are made by the state before it
+            self.version = self.newest
         self._check_decision(row)
         self.decisions[row.event_id] = row
+        if self.present.forget_after is not None:
+            self.flying.append(Flown(row))
+            self.told = row.sequence if self.frozen_at is None else self.told
+            self._forget(row.time)
+
+    def _forget(self, now: int) -> None:
+        """No longer wait for what newer ones have overtaken, or for what came to no end in its window."""
+        config = self.present
+        self.flying = [each for each in self.flying if each.overtaken <= (config.forget_after or 0)]
+        if config.outcome_window is not None and not self.has_default:
+            self.flying = [each for each in self.flying if now <= each.row.time + config.window_length]
+
+    def _land(self, decision: int) -> None:
+        """A decision's outcome is learnt, and older ones wait longer."""
+        self.flying = [each for each in self.flying if each.row.sequence != decision]
+        for each in self.flying:
+            each.overtaken += each.row.sequence < decision
 
     def _check_decision(self, row: Row) -> None:
         """Drawn from what it logged, by its id; chances only of what is available, above the floor, sum 1."""
@@ -170,6 +219,7 @@ class Model:
         if row.kind == "outcome" and not self.has_default:
             decision = self.decisions[row.event_id]
             self._count(Counted(row.sequence, decision.sequence, decision.body, row.body["outcome"], False))
+            self._forget(row.time)
 
     def _take_close(self, row: Row) -> None:
         due = self.due(row.time)
@@ -179,6 +229,7 @@ class Model:
             first = self.outcomes["outcome"].get(each.event_id or "")
             value = row.body["default"] if first is None else first
             self._count(Counted(row.sequence, each.sequence, each.body, value, first is None))
+            self._forget(row.time)
         self.closed_through = due[-1].sequence
 
     def _count(self, counted: Counted) -> None:
@@ -186,6 +237,7 @@ class Model:
         self.counting.append(counted)
         if self.frozen_at is None:
             self.version = counted.sequence
+        self._land(counted.about)
 
     def _take_steering(self, row: Row) -> None:
         if row.kind == "configuration":
@@ -201,12 +253,14 @@ class Model:
         elif row.kind == "taken_back":
             del self.aside[row.about or 0]
         elif row.kind == "frozen":
+            self.held = list(self.flying) if self.frozen_at is None else self.held
             self.frozen_at = self.frozen_at or row.sequence
         elif row.kind == "unfrozen":
-            self.frozen_at = None
+            self.frozen_at = self.held = None
         elif row.kind == "rolled_back":
             to = min(row.body["to"], self.frozen_at or row.sequence)
             self.counting = [each for each in self.counting if each.sequence <= to]
             self.frozen_at = None if self.frozen_at is None else row.sequence
+            self.held = None if self.frozen_at is None else list(self.flying)
         elif row.kind != "accepted":
             raise PromiseBroken(f"event {row.sequence} is of the unknown kind {row.kind!r}")

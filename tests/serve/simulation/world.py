@@ -35,12 +35,12 @@ class World:
                 source = self.sources.read(variant)
                 self.logs[id(variant)] = source and source.hash
                 tell(f"{plan.name}: {variant.as_dict()}")
-        self.models = {name: Model(name) for name in names}
+        self.models = {name: Model(name, self.minds) for name in names}
         self.replicas: list[Replica] = []
         self.lost: set[Pair] = set()  # replicas that folded what the store no longer has
         self.sent: dict[tuple[str, str], dict[str, Any]] = {}  # what was asked of an experiment under an id
         self.is_wild = self.rng.random() < 0.3  # users bring numbers of any size
-        self._ranges: dict[tuple[str, int, str | None], tuple[float, float]] = {}
+        self._known: dict[tuple[str, int, str | None], tuple[tuple[float, float], bool]] = {}
         self._raw: RawStore | None = None
 
     @property
@@ -59,11 +59,19 @@ class World:
 
     def outcome_range(self, model: Model) -> tuple[float, float]:
         """What the policy can learn, by its configuration and log."""
+        return self._know(model)[0]
+
+    def minds(self, model: Model) -> bool:
+        """Whether it matters to the policy what is in flight."""
+        return self._know(model)[1]
+
+    def _know(self, model: Model) -> tuple[tuple[float, float], bool]:
         key = model.name, max(model.declared), None if model.begun is None else model.begun["hash"]
-        if key not in self._ranges:
+        if key not in self._known:
             log = None if model.begun is None else self.sources.find(model.present, model.begun).log
-            self._ranges[key] = build_policy(model.present, log, model.bounds, model.binding).outcome_range
-        return self._ranges[key]
+            policy = build_policy(model.present, log, model.bounds, model.binding)
+            self._known[key] = policy.outcome_range, policy.waits
+        return self._known[key]
 
     def is_present(self, replica: Replica, name: str) -> bool:
         """Whether a replica has folded everything that there is, in the newest epoch."""

@@ -21,6 +21,7 @@ from headstart.serve.config import ExperimentConfig
 from headstart.serve.engine.binding import Binding
 from headstart.serve.engine.bounds import Bounds
 from headstart.serve.engine.fits import Fit, record_fit
+from headstart.serve.engine.flight import FORGET_AFTER
 from headstart.serve.engine.judging import begin_with
 from headstart.serve.engine.policies import build_policy
 from headstart.serve.engine.served_policy import ServedPolicy
@@ -39,7 +40,7 @@ _KNOWN_SEED = 0  # what experiments had by default, so that callers could choose
 class Plan(NamedTuple):
     """What a declaration means, by what the store holds at the moment."""
 
-    config: ExperimentConfig  # with the seed that it is recorded with
+    config: ExperimentConfig  # with the seed and the rest that it is recorded with
     source: Source | None
     basis: tuple[int, int]  # the newest configuration and warm start that it was made by
     changes: list[tuple[str, dict[str, Any]]]  # kinds and bodies of what is to be recorded
@@ -89,14 +90,15 @@ def plan_declaration(reader: Reader, config: ExperimentConfig, sources: Sources)
     if not known or not _is_same(config, known[-1].body):
         source = sources.read(config)
         _check_fixed(config, known)
-        settled = replace(config, seed=_settle_seed(config, known))
+        seed, forget_after = _settle_seed(config, known), config.forget_after or FORGET_AFTER
+        settled = replace(config, seed=seed, forget_after=forget_after)
         begun, fit = _begin(settled, source)
         changes = [(kinds.CONFIGURATION, _as_json(settled.as_dict()))]
         if begun is not None:
             changes.append((kinds.WARM_START, begun))
         number = f", revision {config.revision}" if config.revision else ""
         return Plan(settled, source, basis, changes, f"its configuration is new and recorded{number}", fit)
-    settled = replace(config, seed=known[-1].body["seed"])
+    settled = replace(config, seed=known[-1].body["seed"], forget_after=known[-1].body.get("forget_after"))
     return _plan_log(Plan(settled, None, basis, [], None), reader, known[-1].sequence, sources)
 
 
@@ -160,6 +162,8 @@ def _is_same(config: ExperimentConfig, recorded: Body) -> bool:
     declared = _as_json(config.as_dict())
     if config.seed is None:
         declared["seed"] = recorded["seed"]  # whatever it got
+    if config.forget_after is None and "forget_after" in recorded:
+        declared["forget_after"] = recorded["forget_after"]
     # Equal mappings may differ in their order, and that of contexts is the order of the columns.
     return declared == recorded and list(declared["contexts"]) == list(recorded["contexts"])
 

@@ -7,7 +7,8 @@
     rolled_back                                what was learnt after a version is forgotten
     set_aside, taken_back                      one decision is learnt and counted no more, or again
     accepted                                   somebody went on with a store that had lost events; nothing else
-    decision, late, dangling, conflicting      counted; the policy stays as it is
+    decision                                   counted, and in flight: a policy to which that matters is told
+    late, dangling, conflicting                counted; the policy stays as it is
 
 The clock does not enter: time is in the events. The policy is built when it is first needed, so a configuration that
 another replaced costs nothing, nor does a log that was withdrawn need to be there.
@@ -26,12 +27,14 @@ from headstart.serve.config import ExperimentConfig, read_experiment
 from headstart.serve.engine.binding import Binding
 from headstart.serve.engine.bounds import Bounds
 from headstart.serve.engine.fits import take_up_fit
+from headstart.serve.engine.flight import Flight
 from headstart.serve.engine.policies import build_policy
 from headstart.serve.engine.reckoning import Reckoning
 from headstart.serve.engine.served_policy import ServedPolicy
 from headstart.serve.engine.snapshot import read_snapshot, write_snapshot
 from headstart.serve.engine.sources import Source
 from headstart.serve.engine.tally import EventTally
+from headstart.serve.engine.tower import Tower
 from headstart.serve.errors import StoreCorrupt
 from headstart.serve.store import events as kinds
 from headstart.serve.store.chain import GENESIS
@@ -68,7 +71,7 @@ class Fold:
         self._config: ExperimentConfig | None = None
         self.position = 0  # the last event folded
         self.hash = GENESIS  # of it and all before it
-        self.version = 0  # the last event that changed what the policy would do
+        self.moved = 0  # the last event, decisions apart, that changed what the policy would do
         self.frozen_at: int | None = None
         self.log: Body | None = None  # the warm start in force: hash, rows, counts, means, how it was read, its audit
         self.closed_through = 0  # decisions up to here have been learnt (with a default outcome)
@@ -76,6 +79,7 @@ class Fold:
         self.began = 0  # and everything after this one
         self.declared: list[list[Any]] = []  # [sequence, actions] of every configuration so far
         self.reckoning = Reckoning()  # what outcomes count
+        self.flight = Flight()  # decisions whose outcomes are still to come
         self.not_learnable = 0  # outcomes that the present policy cannot take: an action or column it does not have
         self.quiet_until = 0  # learning before this event would be thrown away
         self._rows, self._read_fit = reader.learnt, reader.fit
@@ -117,6 +121,17 @@ class Fold:
         return self._policy
 
     @property
+    def waits(self) -> bool:
+        """Whether a decision changes what the policy would do: whether it is told what is in flight, and minds."""
+        return self.config.forget_after is not None and self.frozen_at is None and self.policy.waits
+
+    @property
+    def version(self) -> int:
+        """The last event that changed what the policy would do; of one that is not there yet, decisions apart."""
+        is_told = self._policy is not None and self._policy.waits
+        return max(self.moved, self.flight.told) if is_told else self.moved
+
+    @property
     def is_settled(self) -> bool:
         """Whether policy and counts are there, or would be made from the events when somebody asks for them."""
         return self._policy is not None and self.reckoning.is_counted
@@ -148,6 +163,7 @@ class Fold:
         kind, sequence = event.kind, event.sequence
         if kind == kinds.DECISION:
             self.reckoning.add_decision(event, self.config)
+            self._depart(event)
         elif kind == kinds.OUTCOME:
             self.reckoning.add_outcome(event)
             if not self.learns_at_close:
@@ -167,7 +183,7 @@ class Fold:
             self.reckoning.tally.conflicting += 1
         else:
             self._steer(event)
-            self.version = sequence
+            self.moved = sequence
         self.position, self.hash = sequence, event.hash
 
     def _steer(self, event: Event) -> None:
@@ -181,18 +197,26 @@ class Fold:
         elif event.kind == kinds.LOG_WITHDRAWN:
             self._begin_with(None, event.sequence)
         elif event.kind == kinds.FROZEN:
-            self.frozen_at = self.frozen_at or event.sequence
+            if self.frozen_at is None:
+                self.frozen_at = event.sequence
+                self.flight.freeze()
         elif event.kind == kinds.UNFROZEN:
             frozen_at, self.frozen_at = self.frozen_at, None
+            known = self.flight.thaw()
             if frozen_at is not None and self._policy is not None:
+                tower, waiting = self._tower_of(self._policy), self.flight.waiting
+                tower.release_all(known, but=waiting)
                 for row in self._rows(self.name, frozen_at, event.sequence, at_close=self.learns_at_close):
                     self._teach(self._policy, row)
+                tower.expect_all(waiting, but=known)
         elif event.kind == kinds.ROLLED_BACK:
             to = min(event.body["to"], self.frozen_at or event.sequence)
             stretches = [*self.counts_after, [self.began, event.sequence]]
             self.counts_after = [[after, min(through, to)] for after, through in stretches if after < to]
             self.began, self._policy = event.sequence, None
-            self.frozen_at = None if self.frozen_at is None else event.sequence
+            if self.frozen_at is not None:
+                self.frozen_at = event.sequence
+                self.flight.freeze()
         elif event.kind in (kinds.SET_ASIDE, kinds.TAKEN_BACK):
             self.reckoning.set_aside(event)
             self._policy = None
@@ -207,11 +231,38 @@ class Fold:
     def _take(self, row: Learnt) -> None:
         """An outcome begins to count."""
         self.reckoning.add_learnt(row)
-        if self.frozen_at is None and row.sequence > self.quiet_until:
-            if self._policy is None:
-                self._policy = self._rebuild(row.sequence - 1)
+        is_learnt = self.frozen_at is None and row.sequence > self.quiet_until
+        if is_learnt and self._policy is None:
+            self._policy = self._rebuild(row.sequence - 1)
+        departure = self.flight.land(row.about)
+        if is_learnt and self._policy is not None:
+            if departure is not None:
+                self._tower_of(self._policy).release(row.about, departure)
             self._teach(self._policy, row)
-            self.version = row.sequence
+            self.moved = row.sequence
+        self._forget(row.time)
+
+    def _depart(self, event: Event) -> None:
+        """A decision is in flight, and perhaps the last that an older one is waited for."""
+        if self.config.forget_after is None:
+            return
+        departure, tower = self.flight.depart(event, self.config), self._find_tower()
+        if tower is not None:
+            tower.expect(event.sequence, departure)
+        self._forget(event.time)
+
+    def _forget(self, now: int) -> None:
+        tower = self._find_tower()
+        for decision, departure in self.flight.forget(self.config, now):
+            if tower is not None:
+                tower.release(decision, departure)
+
+    def _find_tower(self) -> Tower | None:
+        """Who tells the policy; None where there is none yet, or it is frozen."""
+        return None if self._policy is None or self.frozen_at is not None else self._tower_of(self._policy)
+
+    def _tower_of(self, policy: ServedPolicy) -> Tower:
+        return Tower(policy, self._indices, self.reckoning.aside)
 
     def _teach(self, policy: ServedPolicy, row: Learnt) -> None:
         if row.about in self.reckoning.aside:
@@ -237,6 +288,7 @@ class Fold:
             if after < stretch_end:
                 for row in self._rows(self.name, after, stretch_end, at_close=self.learns_at_close):
                     self._teach(policy, row)
+        self._tower_of(policy).expect_all(self.flight.known)
         return policy
 
     def _take_up(self, policy: ServedPolicy, fit: str) -> None:
@@ -264,13 +316,13 @@ class Fold:
             bounds = Bounds.in_force(config, saved["log"])
             policy = build_policy(config, source and source.log, bounds, Binding.in_force(config, saved["log"]))
             OracleAbilities(policy.policy).set_state(saved["policy"])
-            reckoning = Reckoning.from_dict(saved["reckoning"], bounds)
+            reckoning, flight = Reckoning.from_dict(saved["reckoning"], bounds), Flight.from_dict(saved["flight"])
             plain = {name: saved[name] for name in _PLAIN}
         except Exception as error:  # whatever is wrong with a cache, what it was made from is there
             logger.warning("a snapshot of experiment %r was dropped, its events are folded: %s", self.name, error)
             return False
         self._configure(config)
-        self._policy, self.reckoning = policy, reckoning
+        self._policy, self.reckoning, self.flight = policy, reckoning, flight
         vars(self).update(plain)
         return True
 
@@ -279,11 +331,12 @@ class Fold:
         return {
             "config": self.config.as_dict(),
             "reckoning": self.reckoning.as_dict(),
+            "flight": self.flight.as_dict(),
             **{name: vars(self)[name] for name in _PLAIN},
         }
 
 
 _PLAIN = (
-    "position", "hash", "version", "frozen_at", "log", "closed_through", "counts_after", "began", "declared",
+    "position", "hash", "moved", "frozen_at", "log", "closed_through", "counts_after", "began", "declared",
     "not_learnable",
 )  # fmt: skip

@@ -106,7 +106,9 @@ def _start(config: ExperimentConfig, log: Log, n_shared: int, binding: Binding) 
     """What `start` makes of the log, believed and capped as the binding says, whatever it would find now."""
     caps = math.inf if binding.caps is None else binding.caps
     columns = list(range(n_shared)) or None
-    return start(log, decide_on=columns, trust=binding.trust, cap=caps, rng=_stream(config, "start"))
+    return start(
+        log, decide_on=columns, trust=binding.trust, cap=caps, horizon=config.horizon, rng=_stream(config, "start")
+    )
 
 
 def _build_from_summary(config: ExperimentConfig, evaluator: Evaluator, wanted: Part, n_shared: int) -> Oracle:

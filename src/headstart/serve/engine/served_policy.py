@@ -43,6 +43,7 @@ class ServedPolicy:
         self._abilities = OracleAbilities(policy)
         self.has_context = bool(self._abilities.n_features)
         self.outcome_range = self._abilities.outcome_range
+        self.waits = self._abilities.waits  # whether it matters what is in flight
         self._encoding, self._n_extra, self._bounds = take_middles(encoding, bounds, binding), n_extra, bounds
         self._lows, self._highs = np.full((2, len(encoding.names)), [[-math.inf], [math.inf]])
         for column, place in encoding.numbers.items():
@@ -75,6 +76,14 @@ class ServedPolicy:
         """Learn one user's outcome."""
         self.policy.update(self.as_vector(context, surprises), action, self._bounds.clip_outcome(outcome))
         self._settle()
+
+    def expect(self, context: Mapping[str, Any], action: int, surprises: Mapping[str, str] = NONE) -> None:
+        """A decision was made whose outcome is still to come."""
+        self._abilities.expect(self.as_vector(context, surprises), action)
+
+    def release(self, context: Mapping[str, Any], action: int, surprises: Mapping[str, str] = NONE) -> None:
+        """An expected decision is in flight no more."""
+        self._abilities.release(self.as_vector(context, surprises), action)
 
     def _settle(self) -> None:
         """Run the virtual plays that are due now: a state must not depend on who asked when."""

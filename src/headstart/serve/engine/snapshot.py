@@ -14,7 +14,7 @@ from headstart import __version__
 from headstart.parts import Saved
 from headstart.serve.engine.packing import pack, unpack
 
-FORMAT = 4
+FORMAT = 5
 _MAGIC = "headstart-snapshot"
 
 

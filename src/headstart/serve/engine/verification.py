@@ -100,6 +100,10 @@ def _check_time(event: Event, before: int, verification: Verification) -> None:
         )
 
 
+class _CannotBeFolded(Exception):
+    """An experiment that cannot be followed any further."""
+
+
 class _Walk:
     """One experiment, event by event."""
 
@@ -113,29 +117,51 @@ class _Walk:
         self._snapshots: dict[int, str] = dict(query(READ_SNAPSHOTS, (name, FOLD)))
         steering = [e for kind in kinds.BUILDS for e in reader.all_of(name, kind)]
         self._builds = sorted(event.sequence for event in steering)
+        self._turn: list[Event] = []  # decisions that are not folded yet: a turn's are made by the state before it
 
     def run(self) -> None:
-        fold, verification = self._fold, self._verification
-        for event in self._reader.events(self._name):
-            if event.kind == kinds.DECISION:
-                self._check_decision(event)
-            elif event.kind in _OUTCOMES:
+        verification = self._verification
+        try:
+            for event in self._reader.events(self._name):
+                self._check(event)
+            self._fold_turn()
+        except _CannotBeFolded as fault:
+            verification.add(str(fault))
+            return
+        for sequence in self._snapshots:
+            verification.add(f"the snapshot of {self._name!r} at {sequence} belongs to no event of it")
+        if self._is_known:
+            verification.fingerprints[self._name] = self._fold.fingerprint()
+
+    def _check(self, event: Event) -> None:
+        """An event by the state that it was made by; it is folded when what was made by the same state is checked."""
+        if event.kind == kinds.DECISION:
+            if self._turn and event.body["version"] != self._fold.version:
+                self._fold_turn()
+            self._check_decision(event)
+            self._turn.append(event)
+            if self._is_known and self._fold.waits:
+                return
+        else:
+            self._fold_turn()
+            if event.kind in _OUTCOMES:
                 self._check_outcome(event)
             elif event.kind in _ASIDE:
                 self._check_aside(event)
+            self._turn.append(event)
+        self._fold_turn()
+
+    def _fold_turn(self) -> None:
+        turn, self._turn = self._turn, []
+        for event in turn:
             try:
-                fold.apply(event)
+                self._fold.apply(event)
             except HeadstartError as error:
-                verification.add(f"event {event.sequence} cannot be folded: {error}")
-                return
+                raise _CannotBeFolded(f"event {event.sequence} cannot be folded: {error}") from error
             if event.kind in kinds.BUILDS:
                 self._find_log(event)
             if event.sequence in self._snapshots:
                 self._check_snapshot(event.sequence)
-        for sequence in self._snapshots:
-            verification.add(f"the snapshot of {self._name!r} at {sequence} belongs to no event of it")
-        if self._is_known:
-            verification.fingerprints[self._name] = fold.fingerprint()
 
     def _find_log(self, event: Event) -> None:
         """A log that is no longer there: learning waits for the next configuration."""
@@ -166,6 +192,8 @@ class _Walk:
             verification.add(f"{at} was not drawn from the probabilities that it logged")
         if abs(sum(chances) - 1.0) > 1e-9:
             verification.add(f"{at} has probabilities that sum to {sum(chances)}")
+        if self._is_known:
+            self._fold.settle()  # whether decisions move the version is the policy's matter
         if body["version"] != self._fold.version:
             if self._is_known:
                 verification.add(f"{at} has version {body['version']}, the state before it has {self._fold.version}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Callable
 from copy import deepcopy
 from typing import NamedTuple
@@ -217,8 +218,8 @@ class Revocable(Wrapper):
         super().expect(context, action)
         if self._online is not None:
             OracleAbilities(self._online).expect(self.policy.seen(context), action)
-        else:
-            self._in_flight.append((_keep(context), int(action)))
+        elif self.waits:
+            insort(self._in_flight, (_keep(context), int(action)), key=_order)  # equal flights are equal lists
 
     def release(self, context: ContextLike, action: int) -> None:
         """An expected decision is in flight no more."""
@@ -226,11 +227,10 @@ class Revocable(Wrapper):
         if self._online is not None:
             OracleAbilities(self._online).release(self.policy.seen(context), action)
             return
-        user = _keep(context)
-        for i, (then, chosen) in enumerate(self._in_flight):
-            if chosen == action and _are_equal(then, user):
-                del self._in_flight[i]
-                return
+        released = _order((_keep(context), int(action)))
+        i = bisect_left(self._in_flight, released, key=_order)
+        if i < len(self._in_flight) and _order(self._in_flight[i]) == released:
+            del self._in_flight[i]
 
     @property
     def withdraw(self) -> Callable[[int], None]:
@@ -288,8 +288,9 @@ def _keep(context: ContextLike) -> Floats | None:
     return None if context is None else np.array(context, dtype=np.float64)
 
 
-def _are_equal(one: Floats | None, other: Floats | None) -> bool:
-    return one is other if one is None or other is None else np.array_equal(one, other)
+def _order(waiting: tuple[Floats | None, int]) -> tuple[int, bytes]:
+    context, action = waiting
+    return action, b"" if context is None else context.tobytes()
 
 
 def _kernels_of(oracle: Oracle) -> State:

@@ -38,8 +38,30 @@ def test_the_heuristic_decides_while_the_base_waits():
     oracle = hs.StochasticDelayedBandit(hs.UCB(2), hs.ABTest(2, rng=1))
     assert oracle.probabilities().tolist() == [1.0, 0.0]
     assert oracle.play() == 0
+    oracle.expect(None, 0)
     assert oracle.probabilities().tolist() == [0.5, 0.5]
     assert {oracle.play() for _ in range(20)} == {0, 1}
+    oracle.release(None, 0)
+    assert oracle.probabilities().tolist() == [1.0, 0.0]
+
+
+def test_two_plays_may_be_in_flight():
+    oracle = hs.StochasticDelayedBandit(hs.UCB(2), hs.ABTest(2, rng=1), max_waiting=2)
+    oracle.expect(None, 0)
+    assert oracle.probabilities().tolist() == [1.0, 0.0]
+    oracle.expect(None, 0)
+    assert oracle.probabilities().tolist() == [0.5, 0.5]
+
+
+def test_plays_that_nobody_answers_leave_nothing_in_flight():
+    """Virtual plays are plays without an outcome where the log has none; they had counted as in flight for ever."""
+    log = hs.Log([0, 0, 1], [1.0, 0.0, 1.0], propensities=[0.5, 0.5, 0.5])
+    oracle = hs.StochasticDelayedBandit(hs.UCB(2), hs.ABTest(2, rng=1))
+    policy = hs.WarmStart(oracle, hs.IPSWeighting(log), rng=1)
+    for _ in range(5):
+        chances = policy.probabilities()
+        assert sorted(chances) == [0.0, 1.0]  # the base's wish
+        policy.update(None, policy.play(), 1.0)
 
 
 def test_an_action_the_base_wants_but_may_not_play_is_left_to_the_heuristic():

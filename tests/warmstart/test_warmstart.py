@@ -434,3 +434,26 @@ def test_a_contextual_oracle_needs_to_know_where_virtual_users_come_from():
 
     with pytest.raises(OptionError, match="give WarmStart its contexts"):
         hs.WarmStart(hs.LinUCB(2, 3), Answers())
+
+
+@pytest.mark.parametrize("oracle", [hs.UCB, hs.UCBTuned, hs.KLUCB])
+@pytest.mark.parametrize("wrap", [lambda part: part, Plain])
+@pytest.mark.parametrize("make", [hs.IPSWeighting, lambda log: hs.HistoricalAverage(log, rng=1)])
+def test_an_action_that_the_log_never_shows_does_not_block_the_virtual_plays_of_others(oracle, wrap, make):
+    """It is wished for first, has no answer and is never available: the rows of the others were never used."""
+    rng = np.random.default_rng(2)
+    log = hs.Log(np.repeat([0, 1], 200), (rng.random(400) < 0.5).astype(float), None, np.full(400, 0.5), n_actions=3)
+    policy = hs.WarmStart(wrap(oracle(3)), make(log), rng=1)
+    for i in range(400):
+        action = policy.play(None, [0, 1])
+        policy.update(None, action, float(i % 2))
+    assert policy.virtual_plays.sum() > 200
+    assert policy.virtual_plays[2] == 0
+    assert policy.probabilities()[2] == 1.0  # and once it is available, it is for users to tell
+
+
+def test_a_log_that_answers_nothing_makes_no_virtual_plays():
+    log = hs.Log([0, 1], [1.0, 0.0], None, [0.5, 0.5])
+    policy = hs.WarmStart(hs.UCB(2), hs.Capped(hs.IPSWeighting(log), [0, 0]))
+    assert policy.play() == 0
+    assert policy.virtual_plays.tolist() == [0, 0]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from headstart.arrays import Floats, Integers
+from headstart.arrays import Bools, Floats, Integers
 from headstart.checks import check_action, check_saved
 from headstart.errors import OptionError
 from headstart.estimates.summary import Summary
@@ -90,6 +90,12 @@ class Capped:
     def needs_context(self) -> bool:
         """Whether the evaluator looks at the context that it is asked about."""
         return self._asked.needs_context
+
+    @property
+    def answerable(self) -> Bools:
+        """The actions that it can ever answer for, (K,)."""
+        inner = self._asked.answerable
+        return (self.caps > 0) if inner is None else (self.caps > 0) & inner
 
     @property
     def outcome_range(self) -> tuple[float, float] | None:

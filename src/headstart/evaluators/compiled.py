@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from headstart import kernels
-from headstart.arrays import Floats
+from headstart.arrays import Bools, Floats
 from headstart.checks import NO_CONTEXT, check_action, check_context
 from headstart.errors import LogError
 from headstart.kernels import Entry, get_outcome, get_variance, implements, is_exhausted
@@ -45,6 +45,8 @@ class CompiledEvaluator(ABC, Generic[S]):
     """
 
     needs_context = False
+    answers_with_rows = False  # whether an answer is a row of the asked action: no row, no answer
+    answerable: Bools | None = None  # (K,) the actions that it can ever answer for; None: perhaps all
     _log: AnyLog | None = None
 
     @abstractmethod  # a subclass builds its state; this one is no evaluator by itself
@@ -52,6 +54,8 @@ class CompiledEvaluator(ABC, Generic[S]):
         self._log = log
         if isinstance(log, Log):
             self.outcome_range = float(log.outcomes.min()), float(log.outcomes.max())
+            if self.answers_with_rows:
+                self.answerable = np.bincount(log.actions, minlength=log.n_actions) > 0
             self._take(log.n_actions, log.contexts, log.encoding, state)
         else:
             self.n_features = log.n_features
@@ -180,6 +184,7 @@ class BudgetEvaluator(CompiledEvaluator[BudgetState]):
         is_known = effective_sizes > 0
         answers, spreads = (np.where(is_known, values, 0.0) for values in (means, variances))
         super().__init__(log, BudgetState(answers, effective_sizes.copy(), spreads))
+        self.answerable = is_known
 
     def get_variance(self, context: ArrayLike | None, action: int) -> float:
         """How much outcomes vary around the answer of `get_outcome`."""

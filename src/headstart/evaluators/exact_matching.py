@@ -50,6 +50,7 @@ class ExactMatching(CompiledEvaluator[ExactMatchingState]):
     """
 
     needs_context = True
+    answers_with_rows = True
 
     def __init__(self, log: AnyLog, rng: RNG = None) -> None:
         lookup: Lookup

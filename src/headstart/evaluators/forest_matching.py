@@ -76,6 +76,7 @@ class ForestMatching(CompiledEvaluator[ForestMatchingState]):
     """
 
     needs_context = True
+    answers_with_rows = True
 
     def __init__(
         self, log: Log, options: ForestOptions | None = None, *, n_threads: int = 1, rng: RNG = None

@@ -37,6 +37,8 @@ class HistoricalAverage(CompiledEvaluator[HistoricalAverageState]):
     here to show. Of a table it keeps how often each outcome occurred, not the rows.
     """
 
+    answers_with_rows = True
+
     def __init__(self, log: AnyLog, rng: RNG = None) -> None:
         strata: Strata | CountedStrata
         k = log.n_actions

@@ -125,6 +125,7 @@ class PropensityMatching(CompiledEvaluator[PropensityMatchingState]):
     """
 
     needs_context = True
+    answers_with_rows = True
 
     def __init__(
         self,

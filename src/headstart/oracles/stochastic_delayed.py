@@ -23,6 +23,7 @@ class StochasticDelayedBandit(Wrapper):
     `max_waiting` plays of it are already in flight: then the heuristic, which learns everything at
     once, decides. So the base sees the sequence it would have seen without delay. Rows of a log are
     outcomes that wait: feed them with `update`, or `WarmStart(sdb, HistoricalAverage(log), schedule="batch")`.
+    What is in flight is what it was told to `expect` and is not released yet: who tells nothing has no delay.
 
     The queues and the waiting are those of Mandel et al. for one user at a time; where they mix the two
     algorithms' chances over a batch of users, here a batch is one user, and the mix is one or the other.
@@ -46,12 +47,7 @@ class StochasticDelayedBandit(Wrapper):
     def play(self, context: ContextLike = None, available: Available = None) -> int:
         """The action that the base waits for, or the heuristic's choice while enough of it are in flight."""
         wanted = self._settle(context)
-        if self._is_playable(wanted, available):
-            action = wanted
-        else:
-            action = self.heuristic.play(context, available)
-        self._in_flight[action] += 1
-        return action
+        return wanted if self._is_playable(wanted, available) else self.heuristic.play(context, available)
 
     def update(self, context: ContextLike, action: int, outcome: float) -> None:
         """Queue an outcome for the base; the heuristic learns it now."""
@@ -59,7 +55,22 @@ class StochasticDelayedBandit(Wrapper):
         number = check_outcome_in(outcome, *self.outcome_range, "the base")
         self.heuristic.update(context, index, number)
         self._queues[index].append((context, number))
+
+    @property
+    def waits(self) -> bool:
+        """Yes: that is its subject."""
+        return True
+
+    def expect(self, context: ContextLike, action: int) -> None:
+        """A decision was made whose outcome is still to come."""
+        self._in_flight[check_action(action, self.n_actions)] += 1
+        OracleAbilities(self.heuristic).expect(context, action)
+
+    def release(self, context: ContextLike, action: int) -> None:
+        """An expected decision is in flight no more: its outcome has come (`update` is next) or never will."""
+        index = check_action(action, self.n_actions)
         self._in_flight[index] = max(0, self._in_flight[index] - 1)
+        OracleAbilities(self.heuristic).release(context, action)
 
     def probabilities(self, context: ContextLike = None, available: Available = None) -> Floats:
         """The exact chance of each action in `play`."""

@@ -14,7 +14,7 @@ from typing import Generic, TypeGuard, TypeVar
 
 import numpy as np
 
-from headstart.arrays import Floats, Integers
+from headstart.arrays import Bools, Floats, Integers
 from headstart.errors import CannotBeSaved, OptionError
 from headstart.estimates.summary import Summary
 from headstart.logs.encoding import Encoding
@@ -215,6 +215,11 @@ class EvaluatorAbilities(Abilities[Evaluator]):
     def needs_context(self) -> bool:
         """Whether it looks at the context it is asked about."""
         return _ask(self.part, "needs_context", True)
+
+    @property
+    def answerable(self) -> Bools | None:
+        """The actions that it can ever answer for, (K,); None: perhaps all."""
+        return _ask(self.part, "answerable", None)
 
     def is_exhausted(self) -> bool:
         """True once it will never answer again: virtual plays that could only end in None are then spared."""

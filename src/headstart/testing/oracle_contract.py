@@ -76,6 +76,7 @@ def check_oracle(
     _check_twins(subject, deepcopy(given), rounds)
     _check_asking(subject, rounds)
     _check_absorbing(subject, rounds)
+    _check_flight(subject, deepcopy(given), rounds)
     _check_reseeding(subject, rounds)
     _check_kernels(subject, rounds)
     _check_rejections(subject, rounds)
@@ -92,8 +93,6 @@ def _check_choices(oracle: Oracle, context: ContextLike) -> None:
         claim(isinstance(action, int | np.integer), f"play returns an index, got {action!r}")
         claim(0 <= action < oracle.n_actions, f"play returns an index 0..{oracle.n_actions - 1}, got {action}")
         counts[action] += 1
-        if counts.sum() == 1 and (np.asarray(player.probabilities(context)) != chances).any():
-            return  # it counts what is in flight, so one play changes the chances of the next
     claim_frequencies(counts, chances)
 
 
@@ -153,6 +152,35 @@ def _check_absorbing(oracle: Oracle, rounds: Rounds) -> None:
             f"it raised {type(error).__name__}: {error}"
         ) from error
     claim_distribution(np.asarray(twin.probabilities(context)), oracle.n_actions)
+
+
+def _check_flight(oracle: Oracle, fresh: Oracle, rounds: Rounds) -> None:
+    """What is in flight may change what is explored, never what is believed; landed, it changes nothing."""
+
+    def chances_of(asked: Oracle) -> list[list[float]]:
+        return [np.asarray(asked.probabilities(context)).tolist() for context in rounds.contexts[:3]]
+
+    flown = deepcopy(oracle)
+    abilities, before = OracleAbilities(flown), chances_of(flown)
+    believed = [np.array(column) for column in abilities.readings()]
+    decisions = [(context, i % oracle.n_actions) for i, context in enumerate(rounds.contexts[:8])]
+    for decision in decisions:
+        abilities.expect(*decision)
+    in_flight = chances_of(flown)
+    for chances in in_flight:
+        claim_distribution(np.array(chances), oracle.n_actions)
+    told = zip(abilities.readings(), believed, strict=True)
+    claim(
+        all(np.array_equal(now, then, equal_nan=True) for now, then in told),
+        "to expect changes nothing of what it reads",
+    )
+    saved = abilities.try_get_state()
+    if saved is not None:
+        OracleAbilities(fresh).set_state(deepcopy(saved))
+        claim(chances_of(fresh) == in_flight, "a saved state keeps what is in flight")
+    for decision in reversed(decisions):
+        abilities.release(*decision)
+    claim(chances_of(flown) == before, "what was expected and is released leaves the chances as they were")
 
 
 def _check_twins(oracle: Oracle, fresh: Oracle, rounds: Rounds) -> None:
@@ -233,8 +261,13 @@ def _check_kernels(oracle: Oracle, rounds: Rounds) -> None:
             if i == 0:
                 kernels.probabilities(plain, seen, everything, chances)
                 claim(same_numbers(chances, compiled.probabilities(context)), "compiled chances equal plain ones")
+            abilities.expect(context, 0)
+            kernels.expect(plain, seen, 0)
             action = compiled.play(context)
             claim(kernels.play(plain, seen, everything) == action, "compiled plays equal those of the plain kernels")
+            if i % 2:
+                abilities.release(context, 0)
+                kernels.release(plain, seen, 0)
             kernels.update(plain, seen, action, rounds.outcomes[i % 2])
             compiled.update(context, action, rounds.outcomes[i % 2])
         kernels.probabilities(plain, seen, everything, chances)

@@ -31,7 +31,7 @@ class WarmStartState(NamedTuple):
     columns: Integers  # (c,) the columns that the oracle decides on
     context: Scratch  # (d,) what the evaluator sees
     seen: Scratch  # (c,) what the oracle sees
-    everything: Bools  # (K,)
+    answered: Bools  # (K,) the actions of virtual plays: those that the log can ever answer for
     virtual_plays: Integers  # (K,)
     is_due: Bools  # (1,) whether the offline phase of the coming round is still to run
     low: float  # the oracle's range of outcomes: a model's answer just outside is moved to its border
@@ -59,7 +59,7 @@ def _each_round(state: WarmStartState) -> None:
     while True:
         draw_context(state.contexts, state.context)
         _select(state.context, state.columns, state.seen)
-        action = play(state.oracle, state.seen, state.everything)
+        action = play(state.oracle, state.seen, state.answered)
         outcome = get_outcome(state.evaluator, state.context, action)
         if math.isnan(outcome):
             break
@@ -69,7 +69,7 @@ def _each_round(state: WarmStartState) -> None:
 @kernel
 def _batch(state: WarmStartState) -> None:
     """Algorithm 2, lines 4-12: every action in turn, until the log has no answer for it."""
-    for action in range(state.everything.size):
+    for action in range(state.answered.size):
         while True:
             draw_context(state.contexts, state.context)
             outcome = get_outcome(state.evaluator, state.context, action)

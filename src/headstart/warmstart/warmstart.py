@@ -8,7 +8,7 @@ from typing import Literal, Self
 
 import numpy as np
 
-from headstart.arrays import Floats, Integers
+from headstart.arrays import Bools, Floats, Integers
 from headstart.checks import Available, check_context, check_saved
 from headstart.errors import OptionError
 from headstart.kernels import Entry
@@ -44,7 +44,8 @@ class WarmStart(Wrapper):
         a population that you name. An object with a `kernel_state` that draws contexts (a world's
         `population`), or a function of no arguments that returns one.
     schedule
-        "each-round" is Algorithm 1: virtual plays before each online play, until the log has no answer.
+        "each-round" is Algorithm 1: virtual plays before each online play, until the log has no answer. They are
+        of actions that the log shows at all: one that it never shows is for users to tell, and would end them all.
         "batch" is Algorithm 2: the whole log once, action by action, before the first play.
     decide_on
         The columns that the oracle sees, by name or index; by default all. The evaluator sees them all:
@@ -86,7 +87,7 @@ class WarmStart(Wrapper):
         self._sees_all = np.array_equal(self._columns, np.arange(n_columns))
         self._n_features = n_columns if self._columns.size or self._users.grows else 0
         self._context = np.zeros(n_columns)
-        self._everything = np.ones(self.n_actions, dtype=np.bool_)
+        self._answered = _find_answered(evaluator, self.n_actions)
         self._virtual_plays = np.zeros(self.n_actions, dtype=np.int64)
         self._is_due = np.ones(1, dtype=np.bool_)
         self._is_spent = False  # the log will never answer again: nothing is ever due
@@ -127,7 +128,7 @@ class WarmStart(Wrapper):
             self._columns,
             self._context,
             np.zeros(self._columns.size),
-            self._everything,
+            self._answered,
             self._virtual_plays,
             self._is_due,
             self._low,
@@ -227,11 +228,14 @@ class WarmStart(Wrapper):
             while True:
                 context = self._users.draw()
                 seen = self.seen(context)
-                action = self.oracle.play(seen) if fixed is None else fixed
+                action = self._choose(seen) if fixed is None else fixed
                 outcome = self._get_outcome(context, action)
                 if outcome is None:
                     break
                 self._learn(context, seen, action, outcome)
+
+    def _choose(self, seen: ContextLike) -> int:
+        return self.oracle.play(seen) if self._answered.all() else self.oracle.play(seen, self._answered)
 
     def _get_outcome(self, context: Floats, action: int) -> float | None:
         try:
@@ -275,6 +279,12 @@ def _check_parts(oracle: Oracle, evaluator: Evaluator) -> None:
             f"{type(oracle).__name__} takes outcomes in [{low:g}, {high:g}], the log's are in [{least:g}, {most:g}]: "
             "rescale them, or choose another oracle"
         )
+
+
+def _find_answered(evaluator: Evaluator, n_actions: int) -> Bools:
+    """The actions of virtual plays, (K,): those that the log can ever answer for; all, if there are none."""
+    told = EvaluatorAbilities(evaluator).answerable
+    return np.array(told) if told is not None and told.any() else np.ones(n_actions, dtype=np.bool_)
 
 
 def _as_columns(decide_on: Sequence[str | int] | None, evaluator: Evaluator, n_columns: int) -> Integers:

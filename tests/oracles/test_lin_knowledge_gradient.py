@@ -231,6 +231,62 @@ def test_exploration_by_hand():
         assert oracle.probabilities([1.0]).tolist() == chances
 
 
+def rise(centre: float, v: float, m: float) -> float:
+    """E max(centre + s Z, 0), s = v / sqrt(v + 1/m): what m plays of an action `centre` ahead (behind) are worth."""
+    s = v / math.sqrt(v + 1.0 / m)
+    return s * (stats.norm.pdf(centre / s) + centre / s * stats.norm.cdf(centre / s))
+
+
+@pytest.mark.parametrize("n_in_flight", [1, 7, 40])
+def test_what_is_in_flight_has_been_bought_by_hand(n_in_flight):
+    """With q plays in flight m more are worth G(q + m) - G(q), and q users fewer are to come."""
+    loss, v, q = 0.5, 0.04, float(n_in_flight)
+    ahead = [(rise(-loss, v, q + m) - rise(-loss, v, q)) / m for m in 2.0 ** np.arange(10)]
+    enough = q + loss / (OPTIONS.reach * max(ahead))  # users from which on it is worth it
+    for horizon, chances in (
+        (math.ceil(1.01 * enough), [1.0 - OPTIONS.exploring, OPTIONS.exploring]),
+        (math.floor(0.99 * enough), [1.0, 0.0]),
+    ):
+        oracle = LinKnowledgeGradient(plain_models(0.5, 0.0, scale=v), horizon=horizon, rng=1)
+        for _ in range(n_in_flight):
+            oracle.expect([1.0], 1)
+        assert oracle.probabilities([1.0]).tolist() == chances
+
+
+def test_what_is_in_flight_of_another_action_buys_nothing_here():
+    """Only that its users are no longer to come: 10 of 10,000 change no chance."""
+    oracle = made(horizon=10_000)
+    before = [oracle.probabilities(x).tolist() for x in X[:20]]
+    leaders = [int(np.argmax(oracle.predict(X[i : i + 1])[0])) for i in range(20)]
+    for _ in range(10):
+        oracle.expect(X[0], leaders[0])
+    same = [i for i in range(20) if leaders[i] == leaders[0]]
+    assert [oracle.probabilities(X[i]).tolist() for i in same] == [before[i] for i in same]
+
+
+def test_a_release_that_nothing_was_expected_for_is_nothing():
+    oracle = made()
+    before = oracle.get_state()
+    oracle.release(X[0], 1)
+    assert all(np.array_equal(before[name], value) for name, value in oracle.get_state().items())
+
+
+def test_without_a_horizon_as_many_are_to_come_as_have_come():
+    """At least 300: the loss from which on an action is not worth exploring for reach x 300 users, by hand."""
+    v = 0.04
+
+    def worth(loss: float) -> float:
+        return OPTIONS.reach * 300 * max(rise(-loss, v, m) / m for m in 2.0 ** np.arange(10)) - loss
+
+    low, high = 1e-3, 3.0
+    while high - low > 1e-9:
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if worth(middle) > 0.0 else (low, middle)
+    for loss, explored in ((0.99 * low, OPTIONS.exploring), (1.01 * low, 0.0)):
+        oracle = LinKnowledgeGradient(plain_models(loss, 0.0, scale=v), rng=1)
+        assert oracle.probabilities([1.0])[1] == explored
+
+
 def test_fewer_users_to_come_are_worth_less_exploration():
     """After 95 of 100 users what was worth exploring is not."""
     oracle = LinKnowledgeGradient(plain_models(0.1, 0.0, scale=0.3), horizon=100, rng=1)

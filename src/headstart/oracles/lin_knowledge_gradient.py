@@ -16,10 +16,10 @@ from headstart.kernels import expect, implements, kernel, play, probabilities, r
 from headstart.kernels.arrays import total
 from headstart.kernels.choice import best_available, draw_available, fill_uniform
 from headstart.kernels.random import draw_uniform
+from headstart.kernels.remaining import NOT_TOLD, users_to_come
 from headstart.kernels.ridge import N_SCRATCH, padded
 from headstart.kernels.tally import Tally, update_tally
 from headstart.kernels.worth import gain_above
-from headstart.oracles.knowledge_gradient import HORIZON
 from headstart.oracles.linear import ContextOracle
 from headstart.oracles.linear_beliefs import (
     LEAST,
@@ -55,7 +55,7 @@ class LinKnowledgeGradientState(NamedTuple):
     tally: Tally  # users' plays
     pending: Floats  # (K,) plays in flight, whose outcomes are still to come
     belief: LinearBelief
-    horizon: float
+    horizon: float  # NOT_TOLD: nobody named it
     reach: float
     exploring: float
     last: float
@@ -103,7 +103,7 @@ def _choose(state: LinKnowledgeGradientState, context: Floats, available: Bools,
     forecast_user(state.belief, context, available, state.forecast)
     greedy = best_available(values, available)
     n = total(state.tally.counts) + total(state.pending)
-    users = state.reach * max(state.horizon - n, state.last * max(state.horizon, n))
+    users = state.reach * users_to_come(state.horizon, n, state.last)
     chosen, most = greedy, values[greedy]
     for a in range(available.size):
         if available[a] and a != greedy:
@@ -164,8 +164,9 @@ class LinKnowledgeGradient(ContextOracle[LinKnowledgeGradientState]):
     variance unknown: a log in conflict with users fades by itself, as far as it is wrong (`priors.linear`). A user
     gets the action of the largest expected outcome or, with chance 1/2 where it is another, the one of the largest
     expected outcome + users x gain: what a few plays of it would be worth to the average user (the knowledge gradient
-    per play, as in KnowledgeGradient), counted for a fifth of the users to come. Users differ and so explore by
-    themselves: Thompson sampling was measured to explore too much here.
+    per play, as in KnowledgeGradient), counted for a fifth of the users to come. Plays in flight (`expect`) have been
+    bought: with q of them, m more gain G(q + m) - G(q). Users differ and so explore by themselves: Thompson sampling
+    was measured to explore too much here.
 
     `probabilities` are exact by construction: 1, or 1/2 and 1/2. Cost: O(J m^2) an action.
 
@@ -174,7 +175,8 @@ class LinKnowledgeGradient(ContextOracle[LinKnowledgeGradientState]):
     models
         What is known before any user. The last model is the one that does without the log.
     horizon
-        Users to come; once they have come, a twentieth of those so far.
+        Users to come; once they have come, a twentieth of those so far. None: it is not known, and as many are taken
+        to be to come as have come, at least 300.
     options
         How far to explore.
 
@@ -185,7 +187,7 @@ class LinKnowledgeGradient(ContextOracle[LinKnowledgeGradientState]):
         self,
         models: LinearPrior,
         *,
-        horizon: int = HORIZON,
+        horizon: int | None = None,
         options: LinKnowledgeGradientOptions = LinKnowledgeGradientOptions(),
         rng: RNG = None,
     ) -> None:
@@ -195,7 +197,7 @@ class LinKnowledgeGradient(ContextOracle[LinKnowledgeGradientState]):
             Tally(*np.zeros((len(Tally._fields), shape[0]))),
             np.zeros(shape[0]),
             belief,
-            float(check_whole("horizon", horizon)),
+            NOT_TOLD if horizon is None else float(check_whole("horizon", horizon)),
             options.reach,
             options.exploring,
             options.last,
@@ -215,7 +217,7 @@ class LinKnowledgeGradient(ContextOracle[LinKnowledgeGradientState]):
         trust: ArrayLike | None = None,
         weights: ArrayLike | None = None,
         interactions: Interactions | None = None,
-        horizon: int = HORIZON,
+        horizon: int | None = None,
         rng: RNG = None,
     ) -> Self:
         """From a log's rows in memory.

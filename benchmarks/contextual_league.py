@@ -10,6 +10,7 @@ wrong in the log (slopes); a column that moves actions and outcomes and is not i
 
     python -m benchmarks.contextual_league --worlds 100
     python -m benchmarks.contextual_league --trials --worlds 20
+    python -m benchmarks.contextual_league --delay 1000 --users 3000 --systems start "LinThompson on rows"
 """
 
 from __future__ import annotations
@@ -232,13 +233,17 @@ FORESTS: Systems = {
 }
 
 
-def run_family(family: str, systems: Systems, n_worlds: int, seed: int) -> dict[str, Floats]:
-    """The regret of each system in each world of a family."""
+def run_family(
+    family: str, systems: Systems, n_worlds: int, seed: int, delay: int = 0, users: int | None = None
+) -> dict[str, Floats]:
+    """The regret of each system in each world of a family; with so many users in flight, and so many in all."""
     regrets: dict[str, list[float]] = {name: [] for name in systems}
     for i in range(n_worlds):
         world = LeagueWorld(np.random.default_rng([seed, FAMILIES.index(family), i]), family)
-        _started.users = world.users  # type: ignore[attr-defined]
-        for name, curve in simulate(world, systems, rounds=world.users, runs=1, seed=1000 * seed + i).items():
+        rounds = users or world.users
+        _started.users = rounds  # type: ignore[attr-defined]
+        curves = simulate(world, systems, rounds=rounds, runs=1, seed=1000 * seed + i, delay=delay)
+        for name, curve in curves.items():
             regrets[name].append(curve.mean)
     return {name: np.array(values) for name, values in regrets.items()}
 
@@ -270,14 +275,20 @@ def main() -> None:
     parser.add_argument("--families", nargs="+", default=list(FAMILIES), choices=FAMILIES)
     parser.add_argument("--forests", action="store_true", help="forests too, which take minutes")
     parser.add_argument("--trials", action="store_true", help="digits and ACTG 175 instead of random worlds")
+    parser.add_argument("--delay", type=int, default=0, help="users in flight")
+    parser.add_argument("--users", type=int, help="users of every world; its own by default")
+    parser.add_argument("--systems", nargs="+", choices=list(SYSTEMS), help="these alone, beside the cold start")
     options = parser.parse_args()
     systems = {**SYSTEMS, **(FORESTS if options.forests else {})}
+    if options.systems:
+        systems = {name: systems[name] for name in (COLD, *options.systems) if name in systems}
     if options.trials:
         for name, world in (("digits", Classification()), ("ACTG 175", ACTG175(is_contextual=True))):
             print(describe(name, run_trial(world, 2000, systems, options.worlds, options.seed)), flush=True)
         return
     for family in options.families:
-        print(describe(family, run_family(family, systems, options.worlds, options.seed)), flush=True)
+        regrets = run_family(family, systems, options.worlds, options.seed, options.delay, options.users)
+        print(describe(family, regrets), flush=True)
 
 
 if __name__ == "__main__":

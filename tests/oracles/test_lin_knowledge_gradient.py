@@ -271,6 +271,14 @@ def test_a_release_that_nothing_was_expected_for_is_nothing():
     assert all(np.array_equal(before[name], value) for name, value in oracle.get_state().items())
 
 
+def test_a_state_saved_before_plays_in_flight_were_counted_has_none():
+    oracle, other = made(), made()
+    other.expect(X[0], 1)
+    old = {name: value for name, value in oracle.get_state().items() if name != "pending"}
+    other.set_state(old)
+    assert other.get_state()["pending"].tolist() == [0.0, 0.0, 0.0]
+
+
 def test_without_a_horizon_as_many_are_to_come_as_have_come():
     """At least 300: the loss from which on an action is not worth exploring for reach x 300 users, by hand."""
     v = 0.04

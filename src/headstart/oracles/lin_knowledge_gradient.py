@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from headstart.arrays import Bools, Floats, Words
-from headstart.checks import check_action, check_number, check_whole
+from headstart.checks import check_action, check_number, check_saved, check_whole
 from headstart.errors import ContextError
 from headstart.kernels import expect, implements, kernel, play, probabilities, release, update, withdraw
 from headstart.kernels.arrays import total
@@ -18,6 +18,7 @@ from headstart.kernels.choice import best_available, draw_available, fill_unifor
 from headstart.kernels.random import draw_uniform
 from headstart.kernels.remaining import NOT_TOLD, users_to_come
 from headstart.kernels.ridge import N_SCRATCH, padded
+from headstart.kernels.states import SavedArrays
 from headstart.kernels.tally import Tally, update_tally
 from headstart.kernels.worth import gain_above
 from headstart.oracles.linear import ContextOracle
@@ -281,6 +282,11 @@ class LinKnowledgeGradient(ContextOracle[LinKnowledgeGradientState]):
     def withdraw(self, action: int) -> None:
         """Forget what the log said of an action; what users did stays."""
         _withdraw(self._state, check_action(action, self.n_actions))
+
+    def set_state(self, saved: SavedArrays) -> None:
+        """Take up a state from `get_state`; one from before plays in flight were counted has none."""
+        check_saved(saved)
+        super().set_state({"pending": np.zeros(self.n_actions), **saved})
 
     @property
     def _length(self) -> int:

@@ -67,7 +67,7 @@ _DECISION = {
             "description": "The chances that the action was drawn with.",
             "additionalProperties": {"type": "number", "minimum": 0, "maximum": 1},
         },
-        "version": {"type": "integer", "description": "The last event that the policy had learnt from."},
+        "version": {"type": "integer", "description": "The last event that changed what the policy would do."},
     },
 }
 _ERROR = {

@@ -44,7 +44,7 @@ class DecisionBody(TypedDict):
     action: Label
     propensity: float
     probabilities: list[float]  # in the order of the actions at `version`
-    version: int  # the sequence number of the last event that the policy had learnt from
+    version: int  # the sequence number of the last event that changed what the policy would do
     available: NotRequired[list[Label]]  # not there: all
     is_holdout: NotRequired[bool]  # not there: no
     surprises: NotRequired[dict[str, str]]  # columns that were "missing" or "unseen"; not there: none
@@ -89,7 +89,7 @@ class Decision(NamedTuple):
     action: Label
     propensity: float
     probabilities: tuple[float, ...]  # in the order of `actions`
-    version: int  # the sequence number of the last event that the policy had learnt from
+    version: int  # the sequence number of the last event that changed what the policy would do
     is_holdout: bool
     actions: tuple[Label, ...]  # the experiment's when it was decided
 

@@ -119,8 +119,52 @@ class RangeUpsideDown(Learner):
     outcome_range = (5.0, 2.0)
 
 
-def test_the_sound_oracle_conforms():
-    check_oracle(Learner)
+class Waits(Learner):
+    """Sound: what is in flight is a little less likely, until it is no more."""
+
+    def __init__(self):
+        super().__init__()
+        self.in_flight = np.zeros(3)
+
+    def probabilities(self, context=None, available=None):
+        chances = super().probabilities(context, available) / (1.0 + self.in_flight)
+        return chances / chances.sum()
+
+    def expect(self, context, action):
+        self.in_flight[action] += 1.0
+
+    def release(self, context, action):
+        self.in_flight[action] -= 1.0
+
+    def get_state(self):
+        return {**super().get_state(), "in_flight": self.in_flight.copy()}
+
+    def set_state(self, saved):
+        super().set_state(saved)
+        self.in_flight = saved["in_flight"].copy()
+
+
+class WaitsForEver(Waits):
+    def release(self, context, action):
+        return
+
+
+class TakesAWishForAnOutcome(Waits):
+    def expect(self, context, action):
+        self.sums[action] += 1.0
+
+    def release(self, context, action):
+        self.sums[action] -= 1.0
+
+
+class ForgetsWhatIsInFlight(Waits):
+    def get_state(self):
+        return {**super().get_state(), "in_flight": np.zeros(3)}
+
+
+@pytest.mark.parametrize("sound", [Learner, Waits])
+def test_a_sound_oracle_conforms(sound):
+    check_oracle(sound)
 
 
 @pytest.mark.parametrize(
@@ -136,6 +180,9 @@ def test_the_sound_oracle_conforms():
         (DrawsWhenRead, "asking for readings changes no later play"),
         (ReadsTooMuch, r"readings has counts of shape \(3,\), got \(7,\)"),
         (CannotAbsorb, r"absorb\(.*\) learns an average .* it raised RuntimeError: not yet"),
+        (WaitsForEver, "what was expected and is released leaves the chances as they were"),
+        (TakesAWishForAnOutcome, "to expect changes nothing of what it reads"),
+        (ForgetsWhatIsInFlight, "a saved state keeps what is in flight"),
         (RangeUpsideDown, r"outcome_range is \(smallest, largest\), got \(5.0, 2.0\)"),
     ],
 )

@@ -176,12 +176,9 @@ def simulate(
     Notes
     -----
     Cost is O(runs x rounds) for each policy: some 100 ns a round compiled, some 10 microseconds plain.
-    Memory is O(runs) per policy: regret is kept at 200 rounds at most. With a delay or a batch a policy is told what
-    it has to wait for (`expect`, then `release` and `update`: `simulation.waiting`).
+    Memory is O(runs) per policy: regret is kept at 200 rounds at most. What a policy waits for it is told (`expect`).
     """
-    for name, value in (("rounds", rounds), ("runs", runs), ("n_jobs", n_jobs), ("batch", batch)):
-        _check_count(name, value, 1)
-    _check_count("delay", delay, 0)
+    _check_counts(rounds=rounds, runs=runs, n_jobs=n_jobs, batch=batch, delay=delay)
     if not policies:
         raise OptionError("policies must name at least one policy")
     checkpoints = np.unique(np.linspace(0, rounds, min(rounds, _MOST_CHECKPOINTS) + 1).astype(np.int64)[1:])
@@ -195,9 +192,7 @@ def simulate(
             started = time.perf_counter()
             met = drawn.again()
             policy = _make(made, met, np.random.default_rng(for_policy))
-            if delay > 0 or batch > 1:
-                policy = Waiting(policy, int(delay), int(batch), met.n_features)
-            _run_policy(met, policy, checkpoints, regrets[name][run])
+            _run_policy(met, _delayed(policy, delay, batch, met), checkpoints, regrets[name][run])
             seconds[name] += time.perf_counter() - started
             if progress is not None:
                 progress(1)
@@ -206,9 +201,16 @@ def simulate(
     return {name: Curve(checkpoints, regrets[name], seconds[name]) for name in policies}
 
 
-def _check_count(name: str, value: object, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise OptionError(f"{name} must be a whole number of at least {least}, got {value!r}")
+def _check_counts(**counts: object) -> None:
+    for name, value in counts.items():
+        least = 0 if name == "delay" else 1
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+            raise OptionError(f"{name} must be a whole number of at least {least}, got {value!r}")
+
+
+def _delayed(policy: Oracle, delay: int, batch: int, drawn: Drawn) -> Oracle:
+    """The policy, which waits for outcomes that come late."""
+    return policy if (delay, batch) == (0, 1) else Waiting(policy, int(delay), int(batch), drawn.n_features)
 
 
 def run_all(run_one: Callable[[int], None], runs: int, n_jobs: int) -> None:

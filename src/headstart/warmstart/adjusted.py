@@ -29,7 +29,7 @@ from headstart.kernels.states import load_state, save_state
 from headstart.parts import ContextLike, Oracle, OracleAbilities, Saved, Wrapper, load_parts, save_parts
 from headstart.warmstart.forwarding import expect_inner, fill_inner, play_inner, release_inner
 
-WORTH = 50.0  # rows that the log's line counts as at most: users correct a wrong one soon
+WORTH = 25.0  # rows that the log's line counts as at most: users correct a wrong one soon
 
 
 class Line(NamedTuple):

@@ -233,11 +233,15 @@ def draw_frontier(results: Sequence[Result], path: Path) -> None:
             _draw_series(axes, name, kinds)
         axes.axhline(1.0, color="#555555", linewidth=0.8)
         axes.axvline(1.0, color="#555555", linewidth=0.8)
-        axes.set_xscale("log")
-        axes.set_yscale("log")
+        _scale(axes)
         axes.set_title(f"gap {gap:g}", loc="left", fontsize=9)
         axes.set_xlabel("regret on good logs of 100 rows or more")
         axes.spines[["top", "right"]].set_visible(False)
+    handles, names = grid[0, 0].get_legend_handles_labels()
+    families = dict(zip(names, handles, strict=True))  # one of each
+    figure.legend(
+        families.values(), families, loc="outside lower center", ncols=len(families), fontsize=8, frameon=False
+    )
     grid[0, 0].set_ylabel("regret on logs with an inflated or a deflated action")
     runs = results[0].curve.runs
     note = f"relative to a cold Thompson (1.0); {max(HORIZONS)} users, averages over K, rows and biases, {runs} runs"
@@ -253,11 +257,22 @@ def _draw_series(axes: Any, series: str, kinds: Mapping[str, Curve]) -> None:
     x, y = kinds["good"].mean, bad.mean()
     errors = kinds["good"].se, bad.std(ddof=1) / np.sqrt(bad.size)
     colour, size = _COLOURS.get(family, "#000000"), 13.0 if family == DEFAULT else 6.0
-    axes.errorbar(
-        x, y, xerr=errors[0], yerr=errors[1], color=colour, marker=_MARKERS[family], ms=size, lw=0.6, zorder=3
-    )
+    style = {"color": colour, "marker": _MARKERS[family], "ms": size, "lw": 0.0, "elinewidth": 0.6, "zorder": 3}
+    axes.errorbar(x, y, xerr=errors[0], yerr=errors[1], label=family, **style)
     label = series.split(": ")[-1]
-    axes.annotate(label, (x, y), textcoords="offset points", xytext=(6, 3), fontsize=7, color=colour)
+    axes.annotate(label, (x, y), textcoords="offset points", xytext=(6, 3), fontsize=6, color=colour)
+
+
+def _scale(axes: Any) -> None:
+    """Logarithms both ways, with plain numbers."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axis.set_minor_formatter(NullFormatter())
 
 
 EXPERIMENT = Experiment(

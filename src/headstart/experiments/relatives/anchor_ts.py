@@ -10,7 +10,7 @@ import numpy as np
 from headstart.arrays import Bools, Floats, Words
 from headstart.checks import check_n_actions
 from headstart.estimates.summary import Summary
-from headstart.experiments.relatives.known import Known, as_known
+from headstart.experiments.relatives.known import KnownMeans, as_known
 from headstart.kernels import implements, kernel, play, probabilities, update
 from headstart.kernels.quadrature import N_NODES, NODES, WEIGHTS
 from headstart.kernels.random import draw_normal, draw_uniform
@@ -24,7 +24,7 @@ _BREAKS = np.array([-9.0, -5.5, -3.5, -2.0, -0.75, 0.0, 0.75, 2.0, 3.5, 5.5, 9.0
 
 class AnchorTSState(NamedTuple):
     tally: Tally
-    known: Known
+    known: KnownMeans
     rng: Words  # (4,)
 
 

@@ -12,7 +12,7 @@ from headstart.estimates.summary import Summary
 from headstart.priors.logged import check_known
 
 
-class Known(NamedTuple):
+class KnownMeans(NamedTuple):
     """Of each action; a size of 0: the log says nothing of it."""
 
     means: Floats  # (K,)
@@ -20,8 +20,8 @@ class Known(NamedTuple):
     scale: float  # an outcome's standard deviation
 
 
-def as_known(summary: Summary, n_actions: int) -> Known:
+def as_known(summary: Summary, n_actions: int) -> KnownMeans:
     """Means, effective sizes, and the pooled deviation of an outcome, 1 if the log cannot tell."""
     means, sizes, variances = check_known(summary, n_actions)
     pooled = float((sizes * variances).sum() / sizes.sum()) if sizes.any() else 0.0
-    return Known(np.array(means), np.array(sizes), math.sqrt(pooled) if pooled > 0.0 else 1.0)
+    return KnownMeans(np.array(means), np.array(sizes), math.sqrt(pooled) if pooled > 0.0 else 1.0)

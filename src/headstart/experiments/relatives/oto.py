@@ -10,7 +10,7 @@ import numpy as np
 from headstart.arrays import Bools, Floats
 from headstart.checks import check_n_actions, check_number
 from headstart.estimates.summary import Summary
-from headstart.experiments.relatives.known import Known, as_known
+from headstart.experiments.relatives.known import KnownMeans, as_known
 from headstart.kernels import implements, kernel, play, probabilities, update
 from headstart.kernels.arrays import total
 from headstart.kernels.tally import Tally, new_tally, update_tally
@@ -20,7 +20,7 @@ from headstart.oracles.scores import choose_surely
 
 class OtOState(NamedTuple):
     tally: Tally  # users
-    known: Known
+    known: KnownMeans
     share: float
 
 

@@ -44,7 +44,7 @@ def main() -> None:
         chosen = {each: systems[each] for each in dict.fromkeys([COLD, *_choose(systems, options.systems)])}
         started = time.perf_counter()
         curves = run_family(family, chosen, options.runs, options.seed)
-        _print(name, family, curves, time.perf_counter() - started)
+        print_family(name, family, curves, time.perf_counter() - started)
 
 
 def _choose(names: Mapping[str, object], wanted: Sequence[str] | None) -> list[str]:
@@ -57,7 +57,8 @@ def _choose(names: Mapping[str, object], wanted: Sequence[str] | None) -> list[s
     return list(dict.fromkeys(found))
 
 
-def _print(name: str, family: Family, curves: Mapping[str, Curve], seconds: float) -> None:
+def print_family(name: str, family: Family, curves: Mapping[str, Curve], seconds: float) -> None:
+    """A line for each system."""
     cold = curves[COLD].regrets[:, -1]
     print(f"\n{name}: {family.users:,} users, {cold.size} runs, {seconds:.0f} s")
     for system, curve in curves.items():

@@ -21,6 +21,7 @@ from benchmarks.league import draw_world
 from benchmarks.offers import Offered
 from headstart.simulation.simulate import World
 from headstart.worlds import DrawnWorld, Linear, Mislogged, Moving, Synthetic, Turning
+from headstart.worlds.mislogged import told_with
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,25 @@ class Confounded:
 
 
 @dataclass(frozen=True)
+class Slanted:
+    """Confounded worlds whose log lies about one action by 0.5 to 2 standard deviations, as in the league."""
+
+    kind: Literal["inflated", "deflated"]  # a worse action, or the best one
+    world: Confounded = Confounded()
+
+    def draw(self, rng: np.random.Generator) -> DrawnWorld:
+        """A world, its log told with the lie."""
+        drawn = self.world.draw(rng)
+        best, by = int(np.argmax(drawn.expected_outcomes())), float(rng.uniform(0.5, 2.0))
+        biases = np.zeros(drawn.n_actions)
+        if self.kind == "deflated":
+            biases[best] = -by
+        else:
+            biases[rng.choice(np.delete(np.arange(drawn.n_actions), best))] = by
+        return told_with(drawn, biases)
+
+
+@dataclass(frozen=True)
 class OfLeague:
     """The worlds of `benchmarks.league`, one drawn in each run."""
 
@@ -75,6 +95,7 @@ class Family:
 
     world: World
     users: int = 2000
+    log: Literal["good", "moved", "lying"] = "good"  # moved: right but for the level of all actions, or the time
     is_told: bool = True  # the number of users
     most_runs: int = 10**9  # where a log is dear
     delay: int = 0  # users in flight
@@ -99,22 +120,24 @@ FAMILIES: dict[str, Family] = {
     "binary 5 %": Family(Confounded(5, 500, "binary", 0.05), 10_000),
     "paper, binary": Family(Synthetic(n_actions=3, n_log=100, outcome="binary")),
     "paper, good": Family(Synthetic(n_log=300)),
-    "paper, level +1": Family(Mislogged(Synthetic(n_log=300), 1.0)),
-    "paper, level -1": Family(Mislogged(Synthetic(n_log=300), -1.0)),
+    "paper, level +1": Family(Mislogged(Synthetic(n_log=300), 1.0), log="moved"),
+    "paper, level -1": Family(Mislogged(Synthetic(n_log=300), -1.0), log="moved"),
     "paper, good, 100 in flight": Family(Synthetic(n_log=300), delay=100),
     "good, 100 in flight": Family(Confounded(), delay=100),
     "1,000 in flight, K = 3": Family(Confounded(n_absent=1), 10_000, delay=1000),
     "1,000 in flight, K = 20": Family(Confounded(20, 1000, n_absent=5), 10_000, delay=1000),
     "1,000 in flight, binary 5 %": Family(Confounded(5, 500, "binary", 0.05), 10_000, delay=1000),
-    "level +1": Family(Mislogged(Confounded(), 1.0)),
-    "level -1": Family(Mislogged(Confounded(), -1.0)),
-    "season": Family(Moving(Confounded(), _season(2000))),
-    "trend": Family(Moving(Confounded(), np.linspace(0.0, 1.5, 2000))),
+    "level +1": Family(Mislogged(Confounded(), 1.0), log="moved"),
+    "level -1": Family(Mislogged(Confounded(), -1.0), log="moved"),
+    "season": Family(Moving(Confounded(), _season(2000)), log="moved"),
+    "trend": Family(Moving(Confounded(), np.linspace(0.0, 1.5, 2000)), log="moved"),
     "league, good": Family(OfLeague("given"), 1000),
     "league, withheld": Family(OfLeague("withheld"), 1000),
-    "inflated": Family(OfLeague("inflated"), 1000),
-    "deflated": Family(OfLeague("deflated"), 1000),
-    "turning": Family(Turning(Confounded(), 500)),
+    "inflated": Family(Slanted("inflated"), log="lying"),
+    "league, inflated": Family(OfLeague("inflated"), 1000, log="lying"),
+    "deflated": Family(Slanted("deflated"), log="lying"),
+    "league, deflated": Family(OfLeague("deflated"), 1000, log="lying"),
+    "turning": Family(Turning(Confounded(), 500), log="moved"),
     "offered 2 of 6": Family(Offered(Confounded(6), 2), is_offered=True),
     "500 users, not told": Family(Confounded(), 500, is_told=False),
     "500 users, told": Family(Confounded(), 500),

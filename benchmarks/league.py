@@ -19,6 +19,8 @@ import headstart as hs
 from benchmarks.ratios import compare_regrets
 from benchmarks.systems import COLD, make_cold, with_chances
 from headstart.arrays import Floats
+from headstart.estimates.summary import Summary
+from headstart.experiments.relatives import AnchorTS, Commensurate, OtO
 from headstart.judgement.start.start import start
 from headstart.logs.log import Log
 from headstart.oracles.min_ucb import MinUCB
@@ -96,6 +98,10 @@ def _pooled(log: Log, rng: Any) -> Any:
     return hs.WarmStart(oracle, hs.DoublyRobust(with_chances(log)), schedule="batch", rng=rng)
 
 
+def _summary(log: Log) -> Summary:
+    return hs.DoublyRobust(with_chances(log)).summary()
+
+
 SYSTEMS: dict[str, Callable[[Any, Any, Any], Any]] = {
     COLD: make_cold,
     "start": lambda world, log, rng: start(log, horizon=USERS, rng=rng),
@@ -108,7 +114,10 @@ SYSTEMS: dict[str, Callable[[Any, Any, Any], Any]] = {
         hs.ThompsonGaussian(world.n_actions, scale=0.5, rng=rng), hs.IPSWeighting(with_chances(log)), rng=rng
     ),
     "DR + ThompsonNormal": lambda world, log, rng: _pooled(log, rng),
-    "DR + MinUCB": lambda world, log, rng: MinUCB(world.n_actions, hs.DoublyRobust(with_chances(log)).summary()),
+    "DR + MinUCB": lambda world, log, rng: MinUCB(world.n_actions, _summary(log)),
+    "DR + Anchor-TS": lambda world, log, rng: AnchorTS(_summary(log), rng=rng),
+    "DR + commensurate": lambda world, log, rng: Commensurate(_summary(log), rng=rng),
+    "DR + OtO": lambda world, log, rng: OtO(_summary(log)),
 }
 FAMILIES = ("given", "withheld", "inflated", "deflated")
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 import headstart as hs
+from headstart.arrays import Floats
 from headstart.estimates.propensity.missing import fill_missing
+from headstart.estimates.summary import Summary
 from headstart.evaluators import DoublyRobust, IPSWeighting
+from headstart.experiments.relatives import AnchorTS, Commensurate, OtO
 from headstart.judgement.start.options import StartOptions
 from headstart.judgement.start.start import start
-from headstart.judgement.start.started import Started
 from headstart.logs.log import Log
 from headstart.oracles import KnowledgeGradient, RobustThompson, ThompsonBeta, ThompsonGaussian, ThompsonNormal
 from headstart.parts import Oracle
@@ -57,52 +59,71 @@ def make_weighted(world: Any, log: Log, rng: np.random.Generator) -> Oracle:
     return hs.WarmStart(oracle, IPSWeighting(with_chances(log)), rng=rng)
 
 
-class Starting:
-    """Policies by `start`, and others from the same prior: a log is audited once for both. Without a horizon
-    the users to come are not told."""
+class Told(NamedTuple):
+    """What a log says of each action, and how far it is believed."""
 
-    def __init__(self, horizon: int | None) -> None:
-        self._horizon = horizon
-        self._last: tuple[Log, Started] | None = None
+    summary: Summary
+    trust: Floats  # (K,)
+
+
+class Starting:
+    """Policies by `start`, and others from what it makes of the log, which is found out once for all of them.
+
+    Without a horizon the users to come are not told. Quickly: without an audit, as if it had found nothing.
+    """
+
+    def __init__(self, horizon: int | None, *, is_quick: bool) -> None:
+        self._horizon, self._is_quick = horizon, is_quick
+        self._last: tuple[Log, Told] | None = None
 
     def by(self, options: StartOptions) -> MakePolicy:
         """start(log) with these options."""
 
         def make(world: Any, log: Log, rng: np.random.Generator) -> Oracle:
+            if self._is_quick:
+                return self._start_quickly(log, options, rng)
             started = start(log, horizon=self._horizon, options=options, rng=rng)
             if options == StartOptions():
-                self._last = log, started
+                self._last = log, Told(started.summary, started.trust.weights)
             return started
 
         return make
 
-    def quickly(self, options: StartOptions) -> MakePolicy:
-        """The same without an audit, its trust that of a log without findings."""
+    def _start_quickly(self, log: Log, options: StartOptions, rng: np.random.Generator) -> Oracle:
+        trust = check_trust(trust_among(log.n_actions, options.prior.trust), log.n_actions)
+        prior = LoggedPrior.of_summary(self.told(log).summary, trust, options.prior)
+        horizon = options.horizon if self._horizon is None else self._horizon
+        return KnowledgeGradient.from_prior(prior, horizon=horizon, options=options.exploring, rng=rng)
 
-        def make(world: Any, log: Log, rng: np.random.Generator) -> Oracle:
-            trust = check_trust(trust_among(log.n_actions, options.prior.trust), log.n_actions)
-            prior = LoggedPrior.of_summary(DoublyRobust(with_chances(log)).summary(), trust, options.prior)
-            horizon = options.horizon if self._horizon is None else self._horizon
-            return KnowledgeGradient.from_prior(prior, horizon=horizon, options=options.exploring, rng=rng)
-
-        return make
-
-    def robust(self, world: Any, log: Log, rng: np.random.Generator) -> Oracle:
-        """RobustThompson from what `start` makes of the log."""
+    def told(self, log: Log) -> Told:
+        """What `start` makes of this log."""
         if self._last is None or self._last[0] is not log:
-            self.by(StartOptions())(world, log, np.random.default_rng(0))
+            if self._is_quick:
+                known = DoublyRobust(with_chances(log)).summary()
+                self._last = log, Told(known, check_trust(None, log.n_actions))
+            else:
+                self.by(StartOptions())(None, log, np.random.default_rng(0))
         assert self._last is not None
-        started = self._last[1]
-        return RobustThompson(log.n_actions, started.summary, trust=started.trust.weights, rng=rng)
+        return self._last[1]
+
+    def relatives(self) -> dict[str, MakePolicy]:
+        """Others that start from the same numbers."""
+        return {
+            "RobustThompson, same prior": lambda world, log, rng: RobustThompson(
+                log.n_actions, self.told(log).summary, trust=self.told(log).trust, rng=rng
+            ),
+            "Anchor-TS": lambda world, log, rng: AnchorTS(self.told(log).summary, rng=rng),
+            "commensurate prior": lambda world, log, rng: Commensurate(self.told(log).summary, rng=rng),
+            "OtO": lambda world, log, rng: OtO(self.told(log).summary),
+        }
 
 
 def make_systems(horizon: int | None, variants: Sequence[Sequence[str]], *, is_quick: bool) -> dict[str, MakePolicy]:
     """Every system by name; a variant is a list of settings such as exploring.caution=4."""
-    starting = Starting(horizon)
-    by = starting.quickly if is_quick else starting.by
-    systems: dict[str, MakePolicy] = {COLD: make_cold, "start": by(StartOptions())}
-    systems |= {" ".join(settings): by(change_options(settings)) for settings in variants}
-    return systems | {"IPSW + Thompson": make_weighted, "RobustThompson, same prior": starting.robust}
+    starting = Starting(horizon, is_quick=is_quick)
+    systems: dict[str, MakePolicy] = {COLD: make_cold, "start": starting.by(StartOptions())}
+    systems |= {" ".join(settings): starting.by(change_options(settings)) for settings in variants}
+    return systems | {"IPSW + Thompson": make_weighted} | starting.relatives()
 
 
 def change_options(settings: Sequence[str]) -> StartOptions:

@@ -100,6 +100,12 @@ POLICIES: dict[str, Make] = {
     "historical UCB": lambda seed: relatives.historical_ucb(LOG, rng=seed),
     "estimate, then commit": lambda seed: relatives.EstimateThenCommit(SUMMARY),
     "ARRoWCB": lambda seed: relatives.ARRoWCB(LOG, rng=seed),
+    "AnchorTS": lambda seed: relatives.AnchorTS(SUMMARY, rng=seed),
+    "AnchorTS that knows one action": lambda seed: relatives.AnchorTS(PARTIAL, rng=seed),
+    "Commensurate": lambda seed: relatives.Commensurate(SUMMARY, rng=seed),
+    "Commensurate that knows one action": lambda seed: relatives.Commensurate(PARTIAL, rng=seed),
+    "OtO": lambda seed: relatives.OtO(SUMMARY),
+    "OtO that knows one action": lambda seed: relatives.OtO(PARTIAL),
 }
 
 EVALUATORS: dict[str, Make] = {

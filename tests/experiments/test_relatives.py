@@ -8,7 +8,15 @@ import pytest
 import headstart as hs
 from headstart.errors import OptionError
 from headstart.estimates.summary import Summary
-from headstart.experiments.relatives import ARRoWCB, EstimateThenCommit, artificial_replay, historical_ucb
+from headstart.experiments.relatives import (
+    AnchorTS,
+    ARRoWCB,
+    Commensurate,
+    EstimateThenCommit,
+    OtO,
+    artificial_replay,
+    historical_ucb,
+)
 
 LOG = hs.worlds.Synthetic(n_actions=3, n_log=200).draw(np.random.default_rng(4)).log
 USER = np.zeros(LOG.n_features)
@@ -80,3 +88,56 @@ def test_arrow_cb_refuses_bad_settings():
     for settings in ({"epsilon": 0.0}, {"lambdas": ()}, {"lambdas": (2.0,)}):
         with pytest.raises(OptionError, match=f"{next(iter(settings))} must"):
             ARRoWCB(LOG, **settings)
+
+
+SAID = Summary(np.array([0.0, 0.3, 0.5]), np.full(3, 0.1), np.full(3, 1.0))
+
+
+def test_anchor_ts_plays_medians_with_the_chances_it_states():
+    """20,000 plays: each share within 4.5 standard errors (1 in 50,000 for three); means tie to check the atoms."""
+    policy = AnchorTS(SAID, rng=1)
+    for action, outcome in ((0, 0.4), (1, 0.4), (2, 0.1), (2, 0.3), (1, 0.2), (0, 0.2)):
+        policy.update(None, action, outcome)
+    chances = policy.probabilities()
+    shares = np.bincount([policy.play() for _ in range(20_000)], minlength=3) / 20_000
+    assert (np.abs(shares - chances) < 4.5 * np.sqrt(chances * (1.0 - chances) / 20_000)).all()
+
+
+def test_anchor_ts_stays_with_users_whom_a_log_contradicts():
+    """One user a hundred scales below what a log of 100 says: all but the log's draw are near the user's mean."""
+    policy = AnchorTS(SAID, rng=1)
+    for action in range(3):
+        policy.update(None, action, -100.0 if action == 2 else 0.0)
+    assert policy.probabilities()[2] < 1e-6
+
+
+def test_a_commensurate_prior_that_cannot_be_far_is_the_pooled_posterior():
+    """The log's 0.5 with an error of 0.1, 100 plays of variance 1; 50 users of mean 0.2: (50 + 10) / 150 = 0.4."""
+    policy = Commensurate(SAID, spike=1.0 - 1e-9, rng=1)
+    for _ in range(50):
+        policy.update(None, 2, 0.2)
+    state = policy.kernel_state
+    assert state.locations[2, 0] == pytest.approx(0.4)
+    assert state.scales[2, 0] == pytest.approx(np.sqrt(1.0 / 150.0))
+
+
+def test_a_commensurate_prior_leaves_a_log_that_users_contradict():
+    """50 users two deviations off: the spike says N(2; 0, 0.03), a distance of two deviations N(2; 0, 4.03)."""
+    policy = Commensurate(SAID, rng=1)
+    for _ in range(50):
+        policy.update(None, 2, -1.5)
+    weights, locations = policy.kernel_state.weights[2], policy.kernel_state.locations[2]
+    odds = 0.1 / 0.5 * np.sqrt(0.03 / 4.03) * np.exp(0.5 * 4.0 * (1.0 / 0.03 - 1.0 / 4.03))
+    assert weights[-1] / weights[0] == pytest.approx(odds, rel=1e-9)
+    assert weights @ locations == pytest.approx(-1.5, abs=0.05)
+
+
+def test_oto_is_pessimist_without_a_budget_and_optimist_with_all():
+    """Sizes 100, 100 and 4: bounds at t = 0 are mean ± sqrt(2 / n): 0.2 ± 0.141 against 0.3 ± 0.707."""
+    said = Summary(np.array([0.0, 0.2, 0.3]), np.array([0.1, 0.1, 0.5]), np.full(3, 1.0))
+    assert OtO(said, share=0.0).play() == 1
+    assert OtO(said, share=100.0).play() == 2
+    cautious = OtO(said, share=0.0)
+    for _ in range(50):
+        cautious.update(None, 1, 0.2)
+    assert cautious.play() == 1

@@ -52,10 +52,10 @@ def test_the_first_outcome_by_hand():
 
 
 def test_slopes_are_those_of_a_ridge_around_the_logs_within_actions():
-    """Incremental equals batch: (50 I + S) theta = 50 I theta_0 + sum of xy, around each action's own means."""
+    """Incremental equals batch: (25 I + S) theta = 25 I theta_0 + sum of xy, around each action's own means."""
     policy = hs.Adjusted(hs.ThompsonNormal(2, rng=1), _line([0.0, 0.0]))
     contexts, actions, outcomes = _live(policy, 200, seed=2)
-    gram, moment = 50.0 * (1.0 + 1e-6) * np.eye(2), np.zeros(2)
+    gram, moment = 25.0 * (1.0 + 1e-6) * np.eye(2), np.zeros(2)
     for a in range(2):
         x = contexts[actions == a] - contexts[actions == a].mean(axis=0)
         gram += x.T @ x
@@ -93,7 +93,7 @@ def test_a_wrong_line_is_switched_off_and_what_it_cost_is_bounded():
     assert [outcome for _, outcome in told.told[before:]] == outcomes.tolist()  # as they came
     _live(policy, 3000, seed=7)
     assert policy.is_adjusting
-    assert policy.slopes == pytest.approx(SLOPES, abs=0.15)  # 5 x 50 / 3,000 of the prior's error and 4 s.e. of 0.01
+    assert policy.slopes == pytest.approx(SLOPES, abs=0.15)  # 5 x 25 / 3,000 of the prior's error and 4 s.e. of 0.01
 
 
 def test_users_of_another_kind_are_centred_on_themselves():

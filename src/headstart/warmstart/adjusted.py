@@ -29,10 +29,10 @@ from headstart.kernels.states import load_state, save_state
 from headstart.parts import ContextLike, Oracle, OracleAbilities, Saved, Wrapper, load_parts, save_parts
 from headstart.warmstart.forwarding import expect_inner, fill_inner, play_inner, release_inner
 
-WORTH = 50.0  # rows that the log's line counts as at most: users correct a wrong one soon
+WORTH = 25.0  # rows that the log's line counts as at most: users correct a wrong one soon
 
 
-class Line(NamedTuple):
+class TaughtLine(NamedTuple):
     """The line as it is by now, in standard units of the log; p is d padded for the ridge."""
 
     centres: Floats  # (d,)
@@ -53,11 +53,11 @@ class Line(NamedTuple):
 
 class AdjustedState(NamedTuple):
     policy: State
-    line: Line
+    line: TaughtLine
 
 
 @kernel
-def _said(line: Line, context: Floats) -> float:
+def _said(line: TaughtLine, context: Floats) -> float:
     """f(x) minus its mean over users such as come: by the log's contexts, as far as the users' agree with them.
 
     In standard units the log's mean is 0. With t users and N rows the users' mean of f is off from it by `shift`,
@@ -79,7 +79,7 @@ def _said(line: Line, context: Floats) -> float:
 
 
 @kernel
-def _learn(line: Line, action: int, outcome: float) -> None:
+def _learn(line: TaughtLine, action: int, outcome: float) -> None:
     """The slopes within actions, by what is new in this user beside those before of the same action."""
     n, middle = line.counts[action], line.middles[action]
     if n > 0.0:
@@ -96,7 +96,7 @@ def _learn(line: Line, action: int, outcome: float) -> None:
 
 
 @kernel
-def adjust(line: Line, context: Floats, action: int, outcome: float) -> float:
+def adjust(line: TaughtLine, context: Floats, action: int, outcome: float) -> float:
     """The outcome as it is to be learnt; the line learns of it afterwards."""
     said = _said(line, context)
     is_used = line.gain[0] >= 0.0
@@ -104,7 +104,7 @@ def adjust(line: Line, context: Floats, action: int, outcome: float) -> float:
     return outcome - said if is_used else outcome
 
 
-def _adjust(line: Line, context: Floats, action: int, outcome: float) -> float:
+def _adjust(line: TaughtLine, context: Floats, action: int, outcome: float) -> float:
     return adjust(line, context, action, outcome)
 
 
@@ -218,7 +218,7 @@ class Adjusted(Wrapper):
         return f"Adjusted({self.oracle!r}, {'' if self.is_adjusting else 'not '}adjusting)"
 
 
-def _begin(line: ControlLine, n_actions: int, worth: float) -> Line:
+def _begin(line: ControlLine, n_actions: int, worth: float) -> TaughtLine:
     d = line.n_features
     p = padded(d)
     theta = np.zeros(p)
@@ -226,7 +226,7 @@ def _begin(line: ControlLine, n_actions: int, worth: float) -> Line:
     ridge = np.where(np.diag(line.spread) > 0.0, 1e-6, 1.0)  # a column of one value stays out
     factor = factors_of(worth * (line.spread + np.diag(ridge))[None])[0]
     told = float(line.slopes @ line.spread @ line.slopes)
-    return Line(
+    return TaughtLine(
         np.array(line.centres),
         np.array(line.scales),
         theta,

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from headstart.errors import OptionError
 from headstart.logs.log import Log
-from headstart.simulation.simulate import World
+from headstart.simulation.simulate import Drawn, World
 from headstart.worlds.drawn import DrawnWorld
 
 
@@ -27,14 +27,18 @@ class Mislogged:
 
     def draw(self, rng: np.random.Generator) -> DrawnWorld:
         """The world, its log as it was told."""
-        drawn = self.world.draw(rng)
-        log = drawn.log
-        biases = np.broadcast_to(np.asarray(self.biases, dtype=np.float64), (log.n_actions,))
-        told = Log(
-            log.actions,
-            log.outcomes + biases[log.actions],
-            log.contexts,
-            log.propensities if log.propensity_matrix is None else log.propensity_matrix,
-            n_actions=log.n_actions,
-        )
-        return DrawnWorld(told, drawn.n_features, drawn.kernel_state, getattr(drawn, "population", None))
+        return told_with(self.world.draw(rng), self.biases)
+
+
+def told_with(drawn: Drawn, biases: ArrayLike) -> DrawnWorld:
+    """A drawn world whose log has these constants added, one for all actions or one for each."""
+    log = drawn.log
+    added = np.broadcast_to(np.asarray(biases, dtype=np.float64), (log.n_actions,))
+    told = Log(
+        log.actions,
+        log.outcomes + added[log.actions],
+        log.contexts,
+        log.propensities if log.propensity_matrix is None else log.propensity_matrix,
+        n_actions=log.n_actions,
+    )
+    return DrawnWorld(told, drawn.n_features, drawn.kernel_state, getattr(drawn, "population", None))

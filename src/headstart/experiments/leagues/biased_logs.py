@@ -15,6 +15,7 @@ from numpy.random import Generator
 
 from headstart.estimates.summary import Summary
 from headstart.evaluators import DoublyRobust, IPSWeighting
+from headstart.experiments.relatives import AnchorTS, Commensurate, OtO
 from headstart.experiments.running.experiment import Case, Experiment, Result, Setting
 from headstart.logs.log import Log
 from headstart.oracles import UCB, KnowledgeGradient, MinUCB, RobustThompson, ThompsonNormal
@@ -28,7 +29,24 @@ HORIZONS = (500, 5000)
 BIASES = (-0.9, -0.6, -0.3, 0.3, 0.6, 0.9)
 COLD = "cold Thompson"
 DEFAULT = "default"
+AVERAGE = "all cells, average"
 
+_COLOURS = {
+    "pooled": "#D55E00",
+    "guard": "#009E73",
+    "mixture": "#0072B2",
+    "robust": "#CC79A7",
+    "relative": "#E69F00",
+}
+_MARKERS = {
+    "pooled": "X",
+    "guard": "s",
+    "mixture": "o",
+    "robust": "D",
+    "gradient": "P",
+    "relative": "^",
+    DEFAULT: "*",
+}
 
 _Cell: TypeAlias = tuple[float, int, str, str]  # gap, horizon, kind of log, series
 
@@ -109,6 +127,9 @@ def policies(horizon: int) -> Mapping[str, MakePolicy]:
         "gradient: trust 0.95": _gradient(trust=0.95, horizon=horizon),
         "gradient: trust 0.5": _gradient(trust=0.5, horizon=horizon),
         "gradient: 10 times the horizon": _gradient(horizon=10 * horizon),
+        "relative: Anchor-TS": lambda world, log, rng: AnchorTS(world.summary, rng=rng),
+        "relative: commensurate prior": lambda world, log, rng: Commensurate(world.summary, rng=rng),
+        "relative: OtO": lambda world, log, rng: OtO(world.summary),
         DEFAULT: _gradient(horizon=horizon),
     }
 
@@ -168,6 +189,24 @@ def worst(cells: Iterator[Result]) -> Iterator[Result]:
         yield Result(cell.experiment, series, setting, cell.curve)
 
 
+def averages(cells: Iterator[Result]) -> Iterator[Result]:
+    """Per gap, horizon and kind of log, the average ratio of each series over K, rows and biases.
+
+    Run by run, so that its standard error is right for cells that share their seeds. A good log counts from 100 rows
+    on.
+    """
+    alike: dict[_Cell, list[Result]] = defaultdict(list)
+    for cell in cells:
+        kind = _kind(cell.setting)
+        if kind is not None and cell.series != COLD:
+            alike[cell.setting["gap"], cell.setting["T"], kind, cell.series].append(cell)
+    for (gap, horizon, kind, series), found in sorted(alike.items(), key=lambda item: _rank(item[0])):
+        points = np.mean([cell.curve.regrets for cell in found], axis=0)
+        seconds = sum(cell.curve.seconds for cell in found)
+        setting = {"gap": gap, "T": horizon, "log": kind, "at": AVERAGE}
+        yield Result(found[0].experiment, series, setting, Curve(found[0].curve.rounds, points, seconds))
+
+
 def _rank(key: _Cell) -> tuple[float, int, int, int]:
     gap, horizon, kind, series = key
     kinds = ("good", "inflated inferior", "deflated best", "harmless bias")
@@ -175,45 +214,65 @@ def _rank(key: _Cell) -> tuple[float, int, int, int]:
 
 
 def _summarise(results: Iterator[Result]) -> Iterator[Result]:
-    return worst(relative(results))
+    cells = list(relative(results))
+    yield from worst(iter(cells))
+    yield from averages(iter(cells))
 
 
 def draw_frontier(results: Sequence[Result], path: Path) -> None:
-    """Across: the ratio on good logs; up: the worst on bad ones; a panel per gap, at the longest horizon."""
+    """Across: the average ratio on good logs; up: that on bad ones; a panel per gap, at the longest horizon."""
     import matplotlib.pyplot as plt
 
-    points: dict[tuple[float, str], dict[str, float]] = defaultdict(dict)
+    points: dict[float, dict[str, dict[str, Curve]]] = defaultdict(lambda: defaultdict(dict))
     for result in results:
-        if result.setting["T"] == max(HORIZONS):
-            points[result.setting["gap"], result.series][result.setting["log"]] = result.curve.mean
-    gaps = sorted({gap for gap, _ in points}, reverse=True)
-    colours = {"pooled": "#D55E00", "guard": "#009E73", "mixture": "#0072B2", "robust": "#CC79A7"}
-    markers = {"pooled": "X", "guard": "s", "mixture": "o", "robust": "D", "gradient": "P", DEFAULT: "*"}
-    figure, grid = plt.subplots(1, len(gaps), figsize=(5.2 * len(gaps), 4.6), layout="constrained", squeeze=False)
-    for axes, gap in zip(grid.flat, gaps, strict=True):
-        for (at, series), kinds in points.items():
-            if at != gap:
-                continue
-            family = series.split(":")[0]
-            x, y = kinds["good"], max(kinds["inflated inferior"], kinds["deflated best"])
-            size = 160 if family == DEFAULT else 45
-            colour = colours.get(family, "#000000")
-            axes.scatter(x, y, color=colour, marker=markers[family], s=size, zorder=3)
-            label = series.split(": ")[-1]
-            axes.annotate(label, (x, y), textcoords="offset points", xytext=(6, 3), fontsize=7, color=colour)
+        if result.setting["T"] == max(HORIZONS) and result.setting["at"] == AVERAGE:
+            points[result.setting["gap"]][result.series][result.setting["log"]] = result.curve
+    figure, grid = plt.subplots(1, len(points), figsize=(5.6 * len(points), 4.8), layout="constrained", squeeze=False)
+    for axes, (gap, series) in zip(grid.flat, sorted(points.items(), reverse=True), strict=True):
+        for name, kinds in series.items():
+            _draw_series(axes, name, kinds)
         axes.axhline(1.0, color="#555555", linewidth=0.8)
         axes.axvline(1.0, color="#555555", linewidth=0.8)
-        axes.set_xscale("log")
-        axes.set_yscale("log")
+        _scale(axes)
         axes.set_title(f"gap {gap:g}", loc="left", fontsize=9)
-        axes.set_xlabel("regret on a good log of 100 rows or more")
+        axes.set_xlabel("regret on good logs of 100 rows or more")
         axes.spines[["top", "right"]].set_visible(False)
-    grid[0, 0].set_ylabel("worst regret on a bad log")
+    handles, names = grid[0, 0].get_legend_handles_labels()
+    families = dict(zip(names, handles, strict=True))  # one of each
+    figure.legend(
+        families.values(), families, loc="outside lower center", ncols=len(families), fontsize=8, frameon=False
+    )
+    grid[0, 0].set_ylabel("regret on logs with an inflated or a deflated action")
     runs = results[0].curve.runs
-    note = f"relative to a cold Thompson (1.0); {max(HORIZONS)} users, {runs} runs, the largest over K = 2, 3, 5"
+    note = f"relative to a cold Thompson (1.0); {max(HORIZONS)} users, averages over K, rows and biases, {runs} runs"
     figure.suptitle(f"What a log gains and what it may cost: {note}", fontsize=9, x=0.01, ha="left")
     figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else {"Software": "headstart"})
     plt.close(figure)
+
+
+def _draw_series(axes: Any, series: str, kinds: Mapping[str, Curve]) -> None:
+    """A point with its standard errors, and its name."""
+    family = series.split(":")[0]
+    bad = (kinds["inflated inferior"].regrets + kinds["deflated best"].regrets)[:, -1] / 2.0
+    x, y = kinds["good"].mean, bad.mean()
+    errors = kinds["good"].se, bad.std(ddof=1) / np.sqrt(bad.size)
+    colour, size = _COLOURS.get(family, "#000000"), 13.0 if family == DEFAULT else 6.0
+    style = {"color": colour, "marker": _MARKERS[family], "ms": size, "lw": 0.0, "elinewidth": 0.6, "zorder": 3}
+    axes.errorbar(x, y, xerr=errors[0], yerr=errors[1], label=family, **style)
+    label = series.split(": ")[-1]
+    axes.annotate(label, (x, y), textcoords="offset points", xytext=(6, 3), fontsize=6, color=colour)
+
+
+def _scale(axes: Any) -> None:
+    """Logarithms both ways, with plain numbers."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axis.set_minor_formatter(NullFormatter())
 
 
 EXPERIMENT = Experiment(
@@ -233,7 +292,7 @@ EXPERIMENT = Experiment(
     runs=100,
     seconds=240,
     cases=lambda: list(_cases()),
-    measure="regret relative to a cold Thompson, at worst",
+    measure="regret relative to a cold Thompson, at worst and on average",
     summarise=_summarise,
     draw=draw_frontier,
 )

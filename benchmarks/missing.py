@@ -16,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 
 from headstart import Log, estimate_propensities
-from headstart.estimates.propensity.missing import fill_missing
+from headstart.estimates.propensity.missing import TREES, fill_missing
 from headstart.estimates.weighted import weigh_sums
 
 Drawn = tuple[Log, np.ndarray]
@@ -84,8 +84,8 @@ def main() -> None:
             began = time.process_time()
             filled = fill_missing(log)
             seconds += time.process_time() - began
-            n_trees += filled.by_trees
-            logs = (filled.log, fill_missing(log, tries_trees=False).log, estimate_propensities(log, rng=0))
+            n_trees += filled.how == TREES
+            logs = (filled.log, fill_missing(log, tries_others=False).log, estimate_propensities(log, rng=0))
             for name, one in zip(errors, logs, strict=True):
                 errors[name].append(float(np.abs(weigh_sums(one.action_sums()).means - truth).mean()))
         print(f"{kind}: {given.logs} logs, by trees in {n_trees}, {1000 * seconds / given.logs:.0f} ms a log")

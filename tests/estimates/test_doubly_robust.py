@@ -56,7 +56,7 @@ def test_an_estimator_never_sees_the_fold_it_predicts():
 
 def test_users_are_predicted_by_every_fold_s_model():
     log, users = make_log(60), np.array([[0.0, 0.0], [1.0, -1.0]])
-    _, outside = predict_others(log, LinearRegression(), 4, 3, users)
+    outside = predict_others(log, LinearRegression(), 4, 3, users).outside
     whole = predict_from(log, users, LinearRegression())
     np.testing.assert_allclose(outside, whole, atol=0.15)  # four models, each of three quarters of the rows
     assert predict_others(log)[1] is None

@@ -10,16 +10,25 @@ Right if the propensities or the regression are right. Two forms:
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from headstart.arrays import Floats, Integers
-from headstart.estimates.population import balancing_weights
+from headstart.estimates.bending import LINES
+from headstart.estimates.intervals import MeanSpread, OutcomeShape, mean_intervals, shape_of_rows
+from headstart.estimates.population import balancing_weights, count_units, find_shift
 from headstart.estimates.regression import Regressor, predict_others
 from headstart.estimates.ridge import fit, predict_actions, predict_for, predict_left_out, standardise, sum_rows
 from headstart.estimates.summary import CorrectedMeans, Summary, correct_means
+from headstart.estimates.weighted import root_sum_square
 from headstart.logs.any_log import AnyLog
 from headstart.logs.log import Log
 from headstart.randomness import RNG
+
+# Of the confounding by curves that estimated propensities and regressions found, what they are taken to have missed:
+# a quarter of all there was, to three quarters found.
+_MISSED = 1.0 / 3.0
 
 
 def robust_terms(actions: Integers, outcomes: Floats, weights: Floats, predicted: Floats) -> Floats:
@@ -30,44 +39,111 @@ def robust_terms(actions: Integers, outcomes: Floats, weights: Floats, predicted
     return terms
 
 
+class RobustMeans(NamedTuple):
+    """Means per action with their errors, and what their intervals need besides."""
+
+    corrected: CorrectedMeans
+    left: OutcomeShape  # of the residuals; `is_binary`: of the outcomes
+    how: str  # the regression of the outcome
+
+    @property
+    def summary(self) -> Summary:
+        return self.corrected.summary
+
+    def intervals(self, level: float) -> tuple[Floats, Floats]:
+        """Lower and upper ends, (K,) each, by `estimates.intervals`; infinite for an action never shown."""
+        found = self.corrected
+        means = found.summary.means
+        is_known = np.isfinite(means)
+        scatters = np.clip(means * (1.0 - means), 0.0, None) if self.left.is_binary else self._scatters()
+        spread = MeanSpread(means, found.errors, found.sizes, scatters, found.tilts)
+        low, high = mean_intervals(spread, self.left, self.left.skewnesses, level)
+        return np.where(is_known, low, -np.inf), np.where(is_known, high, np.inf)
+
+    def _scatters(self) -> Floats:
+        """Of what is averaged: the part of a squared error that is residuals', at most all of it."""
+        return np.minimum(self.left.variance, self.corrected.errors**2 * self.corrected.sizes)
+
+
 def robust_means(
     log: Log, estimator: Regressor | None = None, users: Floats | None = None, n_folds: int = 5, rng: RNG = 0
-) -> CorrectedMeans:
-    """The means per action of a log with propensities; for users with these contexts, (m, d), if they are given."""
+) -> RobustMeans:
+    """The means per action of a log with propensities; for users with these contexts, (m, d), if they are given, as
+    far as these differ from the log's by more than noise."""
     actions, outcomes, k = log.actions, log.outcomes, log.n_actions
     assert log.propensities is not None
+    shift = 0.0 if users is None else find_shift(log.contexts, users, count_units(log))
+    users = users if shift > 0.0 else None
     standard = standardise(log.contexts, *([] if users is None else [users]))
-    shares, moves = _shares(actions, k, 1.0 / log.propensities, *standard)
-    if estimator is None:
-        inside, outside = predict_for(actions, outcomes, k, *standard)
-    else:
-        inside, outside = predict_others(log, estimator, n_folds, rng, users)
+    target = np.zeros(standard[0].shape[1]) if users is None else shift * standard[1].mean(axis=0)
+    shares, moves = _shares(actions, k, 1.0 / log.propensities, standard[0], target, is_tilted=users is not None)
+    inside, outside, how = predict_others(log, estimator, n_folds, rng, users)
+    missed = np.zeros(k)
+    if outside is not None:
+        missed = (1.0 - shift) * (outside.mean(axis=0) - inside.mean(axis=0))
+        outside = inside.mean(axis=0) + shift * (outside - inside.mean(axis=0))
     residuals = outcomes - inside[np.arange(actions.size), actions]
     # What cut and calibration changed is the difference of two answers to one question: a sign of their error.
-    allowances: Floats = np.bincount(actions, moves * residuals, k).astype(np.float64)
-    return correct_means(actions, outcomes, shares, inside, outside, allowances, log.units)
+    allowances: Floats = np.hypot(np.bincount(actions, moves * residuals, k), missed)
+    if log.is_estimated and users is None and estimator is None and standard[0].shape[1]:
+        allowances = np.hypot(allowances, _MISSED * _find_bend(log, standard[0], shares, inside))
+    corrected = correct_means(actions, outcomes, shares, inside, outside, allowances, log.units)
+    return RobustMeans(corrected, _shape_left(actions, outcomes, residuals, k), how)
+
+
+def _shape_left(actions: Integers, outcomes: Floats, residuals: Floats, n_actions: int) -> OutcomeShape:
+    left = shape_of_rows(actions, residuals, n_actions)
+    return left._replace(is_binary=bool(np.isin(outcomes, (0.0, 1.0)).all()))
+
+
+def _find_bend(log: Log, contexts: Floats, shares: Floats, inside: Floats) -> Floats:
+    """How far each mean is from what lines alone would have said, chance taken off, (K,).
+
+    Lines alone: regressions that are lines, and rows that count alike but for their linear imbalance. Where policy
+    and outcomes are lines the two agree; where they bend together, this is the confounding that the bent models
+    found, and in its measure there is some that they did not find. What all actions show together counts for each.
+    """
+    actions, outcomes, k = log.actions, log.outcomes, log.n_actions
+    plain, _ = _shares(actions, k, np.ones(actions.size), contexts, np.zeros(contexts.shape[1]))
+    lines, _ = predict_for(actions, outcomes, k, contexts)
+    rows, apart = np.arange(actions.size), inside - lines
+    moved = shares * (outcomes - inside[rows, actions]) - plain * (outcomes - lines[rows, actions])
+    squares = np.zeros(k)
+    for a in range(k):
+        influence = (apart[:, a] - apart[:, a].mean()) / actions.size + np.where(actions == a, moved, 0.0)
+        noise = root_sum_square(influence, log.units)
+        squares[a] = (apart[:, a].mean() + moved[actions == a].sum()) ** 2 - noise * noise
+    is_shown = np.bincount(actions, minlength=k) > 0
+    together = float(squares[is_shown].mean())
+    return np.where(is_shown, np.sqrt(np.maximum(np.maximum(squares, together), 0.0)), 0.0)
 
 
 def _shares(
-    actions: Integers, n_actions: int, weights: Floats, contexts: Floats, users: Floats | None = None
+    actions: Integers,
+    n_actions: int,
+    weights: Floats,
+    contexts: Floats,
+    target: Floats,
+    *,
+    is_tilted: bool = False,
 ) -> tuple[Floats, Floats]:
     """A share per row, which sum to 1 over an action's rows, and how far it is from the plain one, each (n,).
 
-    Towards another population the tilt is no error: only the cut counts as a move.
+    `target` is where the contexts' means belong: at 0, the log's own, or tilted to another population's. The tilt is
+    no error: then only the cut counts as a move.
     """
     shares, moves = np.empty(actions.size), np.empty(actions.size)
     d = contexts.shape[1]
-    target = np.zeros(d) if users is None else users.mean(axis=0)  # standardised: the log's means are 0
     for a in range(n_actions):
         rows = np.flatnonzero(actions == a)
         if rows.size == 0:
             continue
         plain = weights[rows] / weights[rows].sum()
         share = cut(plain, 1.0 / np.sqrt(rows.size))
-        if d and users is None:
+        if d and not is_tilted:
             share = calibrate(share, contexts[rows], target)
         moves[rows] = plain - share
-        if d and users is not None:  # far from the rows' own means: weights that stay positive
+        if d and is_tilted:  # far from the rows' own means: weights that stay positive
             share = balancing_weights(contexts[rows], target, d * float(share @ share), share)
         shares[rows] = share
     return shares, moves
@@ -102,7 +178,7 @@ def calibrate(shares: Floats, contexts: Floats, target: Floats) -> Floats:
     return moved
 
 
-def robust_table_means(table: AnyLog, sample: Log) -> CorrectedMeans:
+def robust_table_means(table: AnyLog, sample: Log) -> RobustMeans:
     """The means of a table with propensities: the regression from a sample, the correction from sums over all rows.
 
     With a line m_a(x) = c + b'x that is fixed, mean_a = m_a(mean of x) + (sum w y - sum w m_a(x)) / sum w needs only
@@ -127,9 +203,12 @@ def robust_table_means(table: AnyLog, sample: Log) -> CorrectedMeans:
     inside = predict_left_out(fitted, known, sample.actions, sample.outcomes)
     found = correct_means(sample.actions, sample.outcomes, shares, inside, units=sample.units)
     shrink = np.sqrt(len(sample) / n)
-    return CorrectedMeans(
+    residuals = sample.outcomes - inside[np.arange(len(sample)), sample.actions]
+    corrected = CorrectedMeans(
         Summary(np.where(sums.n > 0, means, np.nan), found.summary.standard_errors * shrink, found.summary.variances),
         found.errors * shrink,
         found.scatters,
         found.sizes / shrink**2,
+        found.tilts * shrink,
     )
+    return RobustMeans(corrected, _shape_left(sample.actions, sample.outcomes, residuals, k), LINES)

@@ -4,7 +4,8 @@ A log's rows answer for the log's people. Where the users differ, each row is we
 like is among them. The weights here are calibrated: the closest ones to the given (in relative entropy) whose
 weighted column means are the population's (Hainmueller 2012, Deville and Sarndal 1992). They are the density ratio
 if its logarithm is linear in the contexts, and whatever it is, a mean of outcomes linear in the contexts comes out
-right.
+right. A few hundred users are never quite the log's people, and following them for nothing costs: a difference counts
+as far as it is more than noise (`find_shift`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from headstart.logs.frames import named_columns
 from headstart.logs.log import Log
 
 RIDGE = 1e-4  # of standardised columns: the balance given up where no weights reach it
+_CHANCE = 0.05  # that users who are the log's own people are believed to differ at all
+_COLLINEAR = 1e-8  # of the largest variance: a direction that does not vary
 _MAX_STEPS = 200
 _TOLERANCE = 1e-10
 
@@ -99,6 +102,33 @@ def _encode_named(population: Mapping[str, ArrayLike], log: Log) -> Floats:
 
 def _count_rows(columns: Mapping[str, ArrayLike]) -> int:
     return max((len(np.asarray(column)) for column in columns.values()), default=0)
+
+
+def count_units(log: Log) -> int:
+    """Of the log's rows; rows without units are one each."""
+    return len(log) if log.units is None else int(np.unique(log.units).size)
+
+
+def find_shift(contexts: Floats, users: Floats, n_units: int) -> float:
+    """How much of the difference between the users' column means and the log's to believe, in [0, 1].
+
+    T^2 = d'S^-1 d / (1/m + 1/n), d the difference and S the log's covariance, is chi-squared with as many degrees of
+    freedom as columns if both are the same people (Hotelling 1931). Up to its 95 % point c nothing is believed, and
+    beyond it 1 - c / T^2, as James and Stein (1961) shrink: users who are the log's own people cost nothing in 19
+    samples of 20, and a difference of many standard errors is followed. `n_units` are the units of the log's rows.
+    """
+    from scipy.special import chdtri
+
+    ours, theirs = standardise(contexts, users)
+    values, vectors = np.linalg.eigh(ours.T @ ours / len(ours)) if ours.shape[1] else (np.zeros(0), np.zeros((0, 0)))
+    is_free = values > _COLLINEAR * max(values.max(initial=0.0), 1e-300)
+    if not is_free.any():
+        return 0.0
+    along = (vectors.T @ theirs.mean(axis=0))[is_free]  # standardised: the log's means are 0
+    noise = 1.0 / len(theirs) + 1.0 / n_units
+    square = float((along**2 / values[is_free]).sum()) / noise
+    limit = float(chdtri(float(is_free.sum()), _CHANCE))
+    return max(0.0, 1.0 - limit / max(square, 1e-300))
 
 
 def balancing_weights(contexts: Floats, target: Floats, ridge: float, base: Floats | None = None) -> Floats:

@@ -1,4 +1,4 @@
-"""Regressions of the outcome: m_a(x), what an action's rows say of a context; by ridge, or by any estimator."""
+"""Regressions of the outcome: m_a(x), what an action's rows say of a context; by `bending`, or any estimator."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Protocol
 import numpy as np
 
 from headstart.arrays import Bools, Floats
+from headstart.estimates.bending import Predicted, choose_regression
 from headstart.estimates.cross_fit import cross_fit, deal_folds
-from headstart.estimates.ridge import fit, predict_actions, predict_for, standardise, sum_rows
+from headstart.estimates.ridge import fit, predict_actions, standardise, sum_rows
 from headstart.logs.log import Log
 from headstart.randomness import RNG
 
@@ -46,15 +47,16 @@ def predict_from(log: Log, contexts: Floats, estimator: Regressor | None = None)
 
 def predict_others(
     log: Log, estimator: Regressor | None = None, n_folds: int = 5, rng: RNG = 0, users: Floats | None = None
-) -> tuple[Floats, Floats | None]:
+) -> Predicted:
     """m_a(x_i) for every action from rows other than i, (n, K); and for users, (m, K), averaged over the folds.
 
-    Ridge regressions leave out row i alone, in closed form; an `estimator` its whole fold.
+    By default lines, curves or trees, whichever is the simplest that is as good as any (`bending`). Ridge regressions
+    leave out row i alone, in closed form; trees and an `estimator` its whole fold.
     """
     k = log.n_actions
     if estimator is None:
-        standard = standardise(log.contexts, *([] if users is None else [users]))
-        return predict_for(log.actions, log.outcomes, k, *standard)
+        known = log.actions, log.outcomes, k, log.propensities, log.contexts
+        return choose_regression(*known, users, log.units)
     n_folds = min(n_folds, len(log))
     outside = None if users is None else np.zeros((len(users), k))
 
@@ -66,4 +68,6 @@ def predict_others(
         outside[:] += both[len(asked) :] / n_folds
         return both[: len(asked)]
 
-    return cross_fit(deal_folds(len(log), n_folds, rng), k, predict_fold), outside
+    return Predicted(
+        cross_fit(deal_folds(len(log), n_folds, rng), k, predict_fold), outside, type(estimator).__name__
+    )

@@ -63,6 +63,7 @@ class CorrectedMeans(NamedTuple):
     errors: Floats  # (K,) the influence function's standard errors, not widened; NaN for an action never shown
     scatters: Floats  # (K,) weighted variances of the outcome as observed
     sizes: Floats  # (K,) 1 / sum of v_i^2: rows of equal weight that would be as noisy
+    tilts: Floats  # (K,) sum(v^3) / sum(v^2)^(3/2), v the shares: how far the skewness of residuals is the mean's
 
 
 def correct_means(
@@ -89,7 +90,7 @@ def correct_means(
     """
     n, k = inside.shape
     means, errors, wide = np.full(k, np.nan), np.full(k, np.nan), np.full(k, np.inf)
-    variances, scatters, sizes = np.full(k, np.nan), np.zeros(k), np.zeros(k)
+    variances, scatters, sizes, tilts = np.full(k, np.nan), np.zeros(k), np.zeros(k), np.zeros(k)
     residuals = outcomes - inside[np.arange(n), actions]
     residual_variance = variance_within(actions, residuals, k)
     outcome_variance = variance_within(actions, outcomes, k)
@@ -101,7 +102,7 @@ def correct_means(
         correction, level = share @ left, predicted.mean()
         means[a] = level + correction
         squares = float(share @ share)
-        sizes[a] = min(1.0 / squares, float(rows.size))
+        sizes[a], tilts[a] = min(1.0 / squares, float(rows.size)), float((share**3).sum()) / squares**1.5
         # Without its own pull a row's residual would be this much larger.
         pulls = share * (left - correction) / np.maximum(1.0 - share, 0.5 / rows.size)
         noise = _shrunk(float(pulls @ pulls), sizes[a], residual_variance * squares)
@@ -124,7 +125,7 @@ def correct_means(
         scatters[a] = positive @ (apart * apart)
         unbiased = float(scatters[a] * sizes[a] / max(sizes[a] - 1.0, 0.5))
         variances[a] = _shrunk(unbiased, sizes[a], outcome_variance)
-    return CorrectedMeans(Summary(means, wide, variances), errors, scatters, sizes)
+    return CorrectedMeans(Summary(means, wide, variances), errors, scatters, sizes, tilts)
 
 
 def design_effect(influence: Floats, units: Integers) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from headstart.arrays import Floats
+from headstart.checks import check_number
 from headstart.errors import OptionError
 from headstart.estimates.doubly_robust import robust_means, robust_table_means
 from headstart.estimates.population import as_population
@@ -33,8 +34,9 @@ class DoublyRobust(BudgetEvaluator):
         A Log, or a LogTable: then lines and errors are those of 100,000 rows drawn by lot, and the means are
         corrected by sums over all rows (`robust_table_means`).
     estimator
-        Any scikit-learn regressor; by default ridge regressions per action that lean on slopes common to all
-        (`estimates/ridge.py`), each row predicted by all others.
+        Any scikit-learn regressor. By default ridge regressions per action that lean on slopes common to all
+        (`estimates/ridge.py`), each row predicted by all others; with curves of the columns, or boosted trees on top,
+        where rows left out are predicted better by more than a standard error (`estimates/bending.py`).
     population
         Contexts of the users to come (a matrix, a data frame or a Log), if they are not such as the log's. The
         regression is averaged over them and the weights are tilted to their column means.
@@ -63,11 +65,12 @@ class DoublyRobust(BudgetEvaluator):
             sample = log.sample(SAMPLE_ROWS, rng=0)
             is_whole = len(sample) == len(log)
             self._estimate = robust_means(sample) if is_whole else robust_table_means(log, sample)
-        super().__init__(log, self._estimate.summary.means, self._worth(log), self._estimate.scatters)
+        super().__init__(log, self._estimate.summary.means, self._worth(log), self._estimate.corrected.scatters)
 
     def _worth(self, log: AnyLog) -> Floats:
         counts = log.action_sums().n
-        scatters, errors = self._estimate.scatters, np.nan_to_num(self._estimate.errors, nan=np.inf)
+        found = self._estimate.corrected
+        scatters, errors = found.scatters, np.nan_to_num(found.errors, nan=np.inf)
         with np.errstate(divide="ignore", invalid="ignore"):
             sizes = np.minimum(scatters / errors**2, len(log))
         # Every outcome the same: the error is unknown, the rows are what there is.
@@ -76,7 +79,20 @@ class DoublyRobust(BudgetEvaluator):
     @property
     def standard_errors(self) -> Floats:
         """The influence function's standard error of each mean, (K,); NaN for an action never shown."""
-        return self._estimate.errors.copy()
+        return self._estimate.corrected.errors.copy()
+
+    @property
+    def regression(self) -> str:
+        """What m_a is: "lines", "curves", "boosted trees", or the name of the estimator that was given."""
+        return self._estimate.how
+
+    def intervals(self, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Lower and upper ends of an interval for each mean, (K,) each; infinite for an action never shown.
+
+        Wilson's for outcomes that are 0 or 1, Student's with the skewness undone for others (`estimates.intervals`):
+        where outcomes are rare or skewed they hold the truth more often than mean ± 1.96 standard errors.
+        """
+        return self._estimate.intervals(check_number("level", level, 0.0, 1.0))
 
     def summary(self) -> Summary:
         """What the log knows per action. mean ± 1.96 standard errors holds the truth about 95 % of the time.

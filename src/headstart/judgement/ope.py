@@ -117,15 +117,15 @@ def doubly_robust(
 
     (Dudik et al. 2011.) Weights are normalised to shares, and a share above 1 / sqrt(rows that agree) is cut, as in
     `estimates.doubly_robust`; what the cut moved is counted as error. `estimator` is any scikit-learn regressor,
-    fitted per action to the other folds; by default ridge regressions that lean on slopes common to all actions, each
-    row predicted by all others. Resamples keep the predictions.
+    fitted per action to the other folds; by default lines, curves or boosted trees, as the rows left out advise
+    (`estimates.bending`). Resamples keep the predictions.
     """
     chances = as_chances(policy, log)
     weights, level = _weights(log, chances, "doubly_robust"), check_number("level", level, 0.0, 1.0)
     _check_agrees("doubly robust", weights)
     if estimator is not None:
         check_folds(n_folds, len(log))
-    predicted, _ = predict_others(log, estimator, n_folds, rng)
+    predicted = predict_others(log, estimator, n_folds, rng).inside
     expected = (chances * predicted).sum(axis=1)
     residuals = log.outcomes - _taken(predicted, log)
     shares = _cut_shares(weights)

@@ -62,6 +62,8 @@ class Log:
         Encoded contexts, (n, d); d, `n_features`, is 0 for a log without contexts.
     propensities, propensity_matrix
         The chance of the action taken, (n,), and of every action, (n, K), where they are known, else None.
+    is_estimated
+        Whether they were estimated from these rows.
     action_names, n_actions
         The labels, in the order of their indices, and how many they are.
     units, times
@@ -93,6 +95,7 @@ class Log:
         self._name(encoding, names)
         self.contexts: Floats = read_only(matrix)
         self.propensities, self.propensity_matrix = check_chances(propensities, self.actions, self.n_actions)
+        self.is_estimated = False
         self.units = None if units is None else index_units(units, n)
         self.times = None if times is None else check_times(times, n)
         self.reading: Reading | None = None
@@ -150,12 +153,20 @@ class Log:
         """The same log with these propensities (of the actions taken, or the whole matrix)."""
         twin = copy(self)
         twin.propensities, twin.propensity_matrix = check_chances(propensities, self.actions, self.n_actions)
+        twin.is_estimated = False
+        return twin
+
+    def with_estimated_propensities(self, propensities: ArrayLike) -> Log:
+        """The same with propensities that somebody estimated: errors of means then allow for their being off."""
+        twin = self.with_propensities(propensities)
+        twin.is_estimated = True
         return twin
 
     def without_propensities(self) -> Log:
         """The same log as if nobody had written down the chances."""
         twin = copy(self)
         twin.propensities = twin.propensity_matrix = None
+        twin.is_estimated = False
         return twin
 
     def with_units(self, units: Iterable[Hashable] | None) -> Log:

@@ -28,38 +28,17 @@ from numpy.typing import ArrayLike
 from headstart.arrays import Floats, Integers
 from headstart.checks import check_number
 from headstart.errors import OptionError
+from headstart.estimates.products import Interactions as Interactions
+from headstart.estimates.products import no_interactions as no_interactions
+from headstart.estimates.products import propose_products
 from headstart.estimates.ridge import CentredSums, centre_rows, pool, tell_common
+from headstart.estimates.summary import Summary
 from headstart.priors.components import Axes, Components
 from headstart.priors.options import LinearPriorOptions, ProductOptions
 
 LOGGED, SHIFTED, FADED, FRESH = range(4)
 N_MODELS = 4
 MODEL_LABELS = ("the log", "shifted", "faded", "without its rows")
-
-
-class Interactions(NamedTuple):
-    """(x_i x_j - centre) scale for each of q pairs of columns, to stand after the columns themselves."""
-
-    pairs: Integers  # (q, 2)
-    centres: Floats  # (q,)
-    scales: Floats  # (q,)
-    bound: float  # standard units, at which a column is cut before it is multiplied
-
-    def expand(self, contexts: Floats) -> Floats:
-        """The contexts with their products, (n, m + q)."""
-        added = _multiply(contexts, self.pairs, self.bound)
-        return np.column_stack([contexts, (added - self.centres) * self.scales])
-
-
-def _multiply(contexts: Floats, pairs: Integers, bound: float) -> Floats:
-    inside = np.clip(contexts, -bound, bound)
-    products: Floats = inside[:, pairs[:, 0]] * inside[:, pairs[:, 1]]
-    return products
-
-
-def no_interactions() -> Interactions:
-    """The columns alone."""
-    return Interactions(np.zeros((0, 2), dtype=np.int64), np.zeros(0), np.zeros(0), np.inf)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,11 +133,14 @@ def models_of_rows(
     trust: Floats,
     weights: ArrayLike | None = None,
     options: LinearPriorOptions = LinearPriorOptions(),
+    levels: Summary | None = None,
 ) -> LinearPrior:
     """The models of a log's rows.
 
     The first column of the contexts is the constant 1, the others are in standard units. `trust` (K,) is the chance
-    of LOGGED; `weights` say how often a row counts.
+    of LOGGED; `weights` say how often a row counts. `levels` are what is known of the actions' means over all rows,
+    where that is better known than from these columns: levels are then those, with their errors, and the rows tell
+    slopes alone.
     """
     x, taken = np.asarray(contexts, dtype=np.float64), np.asarray(actions, dtype=np.int64)
     y = np.asarray(outcomes, dtype=np.float64)
@@ -171,6 +153,8 @@ def models_of_rows(
     hierarchy = _choose_hierarchy(sums, np.array(options.explained))
     whole = float(sums.total.sum() / w.sum())
     variance = max(hierarchy.variance, 1e-9 * whole)
+    if levels is not None:
+        sums = _with_levels(sums, levels, variance or 1.0)
     centres, inverses = _build(sums, hierarchy, variance or 1.0, whole, options)
     is_shown = sums.n > 0.0
     chances = np.zeros((n_actions, N_MODELS))
@@ -181,24 +165,22 @@ def models_of_rows(
     return LinearPrior(centres, inverses, chances, variance, np.full(n_actions, freedom), hierarchy.evidence)
 
 
+def _with_levels(sums: CentredSums, levels: Summary, variance: float) -> CentredSums:
+    """The same sums, with levels known at the average user, where all columns are 0: as if variance / s.e.^2 rows had
+    been seen there."""
+    is_known = (sums.n > 0.0) & np.isfinite(levels.means) & np.isfinite(levels.standard_errors)
+    with np.errstate(divide="ignore"):
+        worth = np.clip(variance / levels.standard_errors**2, 1e-9, 1e15)
+    return sums._replace(
+        n=np.where(is_known, worth, sums.n),
+        centres=np.where(is_known[:, None], 0.0, sums.centres),
+        levels=np.where(is_known, levels.means, sums.levels),
+    )
+
+
 def propose_interactions(contexts: Floats, options: ProductOptions = ProductOptions()) -> list[Interactions]:
     """None; all squares; all products. The first column is the constant; what does not vary is left out."""
-    proposed = [no_interactions()]
-    columns = np.arange(1, contexts.shape[1])
-    squares = np.stack([columns, columns], axis=1)
-    crossed = np.stack(np.triu_indices(columns.size, 1), axis=1) + 1
-    all_of_them = np.concatenate([squares, crossed])
-    for pairs, most in ((squares, options.most_squared), (all_of_them, options.most_crossed)):
-        if columns.size > most:
-            break
-        found = _multiply(contexts, pairs, options.bound)
-        spread = found.std(axis=0)
-        varies = spread > 1e-6  # the square of a column with two values does not, once in standard units
-        centres, scales = found.mean(axis=0)[varies], options.scale / spread[varies]
-        added = Interactions(pairs[varies], centres, scales, options.bound)
-        if len(added.pairs) > len(proposed[-1].pairs):
-            proposed.append(added)
-    return proposed
+    return propose_products(contexts, 1, options.most_squared, options.most_crossed, options.bound, options.scale)
 
 
 def choose_prior(
@@ -209,6 +191,7 @@ def choose_prior(
     trust: Floats,
     weights: Floats,
     options: LinearPriorOptions,
+    levels: Summary | None = None,
 ) -> tuple[LinearPrior, Floats]:
     """The prior of contexts (1, x), x in standard units; of squares of the columns or all their products too, if the
     rows are likelier with them by a margin. And the contexts with the products, (n, m)."""
@@ -216,7 +199,7 @@ def choose_prior(
     expanded = plain
     for added in propose_interactions(plain, options.products):
         seen = added.expand(plain)
-        found = models_of_rows(seen, actions, outcomes, n_actions, trust, weights, options)
+        found = models_of_rows(seen, actions, outcomes, n_actions, trust, weights, options, levels)
         likely = found.evidence - (options.products.margin if len(added.pairs) else 0.0)
         if best is None or likely > best.evidence:
             best, expanded = replace(found, evidence=likely, interactions=added), seen

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import headstart as hs
-from headstart.estimates.propensity.missing import fill_missing, fill_with_sample
+from headstart.estimates.propensity.missing import LINE, TREES, fill_missing, fill_with_sample
 from headstart.estimates.propensity.trees import is_off
 from headstart.estimates.weighted import weigh_sums
 
@@ -39,10 +39,10 @@ def test_a_tree_shaped_policy_is_followed(n):
     """The regression's chances are off by 0.17 on average, whatever n; trees learn them."""
     log, truth, _ = by_tree(n)
     filled = fill_missing(log)
-    assert filled.by_trees
+    assert filled.how == TREES
     assert "boosted trees" in filled.note
     off = np.abs(filled.log.propensity_matrix - truth).mean()
-    line = np.abs(fill_missing(log, tries_trees=False).log.propensity_matrix - truth).mean()
+    line = np.abs(fill_missing(log, tries_others=False).log.propensity_matrix - truth).mean()
     assert off < line / 2
 
 
@@ -51,7 +51,7 @@ def test_weighted_means_are_right_where_the_regression_s_are_not():
     log, _, centre = by_tree(5000)
     truth = 0.3 * np.arange(3) + centre
     means = weigh_sums(fill_missing(log).log.action_sums()).means
-    plain = weigh_sums(fill_missing(log, tries_trees=False).log.action_sums()).means
+    plain = weigh_sums(fill_missing(log, tries_others=False).log.action_sums()).means
     assert np.abs(means - truth).max() < 0.16
     assert np.abs(means - truth).max() < np.abs(plain - truth).max()
 
@@ -60,7 +60,7 @@ def test_weighted_means_are_right_where_the_regression_s_are_not():
 def test_a_policy_that_is_a_line_is_left_to_the_regression(n_actions):
     for seed in range(5):
         log, _ = by_line(1000, seed, n_actions)
-        assert not fill_missing(log).by_trees
+        assert fill_missing(log).how == LINE
 
 
 def test_the_look_is_at_cells_of_two_columns():

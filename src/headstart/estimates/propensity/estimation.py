@@ -90,7 +90,7 @@ def estimate_propensities(
     matrix = _cross_fit(log, classifier, check_folds(n_folds, len(log)), n_sampled, as_generator(rng))
     warn_of_poor_overlap(matrix, log.action_names, warn_share)
     _raise_small(matrix, log, trim)
-    return log.with_propensities(matrix)
+    return log.with_estimated_propensities(matrix)
 
 
 def _stream(table: LogTable, n_sampled: int, warn_share: float, rng: RNG) -> LogTable:

@@ -1,6 +1,6 @@
 """Propensities of a policy that no line can follow: boosted trees, tried where the regression's residuals ask for it.
 
-The look is cheap: in every cell of two columns cut at their quartiles, the residuals of each action must sum to 0 up
+The look is cheap (`estimates.cells`): in every cell of two cut columns the residuals of each action must sum to 0 up
 to noise. Where they do, the regression stays; where they do not, trees are grown on the same folds and have to show
 on rows they never saw that they are better.
 """
@@ -10,57 +10,23 @@ from __future__ import annotations
 import numpy as np
 
 from headstart.arrays import Bools, Floats, Integers
+from headstart.estimates.cells import Residuals, every_so_many, find_steps, stands_out
 from headstart.estimates.cross_fit import cross_fit
 from headstart.logs.log import Log
 
 STAGES = (5, 10, 20, 40, 80)  # numbers of rounds of boosting, of which the rows left out choose one
 _MANY_ACTIONS = 10  # beyond: half as many rounds, each of which grows a tree per action
-_MOST_STEPS = 90  # cuts of columns that are crossed; beyond, those that tell most of the actions
-_MOST_ROWS = 20_000  # to look at, and to learn from
+_MOST_ROWS = 20_000  # to learn from
 _LEAST_VARIANCE = 5.0  # of a cell's residuals, for their sum to be near normal
-_CHANCE = 0.01  # of a false alarm by the look, over all cells; it costs time and nothing else
-_MARGIN = 0.5  # of a standard error on top: the chances are estimates
 
 
 def is_off(log: Log, chances: Floats) -> bool:
     """Whether chances, (n, K), are off in some cell of two cut columns beyond noise."""
-    from scipy.special import ndtri
-
-    rows = slice(None, None, max(1, -(-len(log) // _MOST_ROWS)))
-    contexts, actions, p = log.contexts[rows], log.actions[rows], chances[rows]
-    steps = _cut_columns(contexts)
-    if steps.shape[1] > _MOST_STEPS:
-        steps = steps[:, _most_telling(steps, actions, log.n_actions)]
-    steps = np.column_stack([np.ones(len(steps)), steps])
-    n_cells = steps.shape[1] * (steps.shape[1] - 1) // 2 * log.n_actions
-    limit = _MARGIN - float(ndtri(_CHANCE / 2.0 / max(n_cells, 1)))
-    for a in range(log.n_actions):
-        residuals = (actions == a) - p[:, a]
-        sums = (steps * residuals[:, None]).T @ steps
-        variances = (steps * (p[:, a] * (1.0 - p[:, a]))[:, None]).T @ steps
-        if bool((np.abs(sums) > limit * np.sqrt(variances))[variances >= _LEAST_VARIANCE].any()):
-            return True
-    return False
-
-
-def _cut_columns(contexts: Floats) -> Floats:
-    """1 where a column reaches each of its quartiles, (n, m); a column of two values has one such cut."""
-    found = []
-    for column in contexts.T:
-        low, high = column.min(), column.max()
-        cuts = np.unique(np.quantile(column, (0.25, 0.5, 0.75), method="inverted_cdf"))
-        cuts = cuts[cuts > low] if (cuts > low).any() else np.array([high])  # a rare category is all in its top
-        found += [column >= cut for cut in cuts if high > low]
-    return np.array(found, dtype=np.float64).T.reshape(len(contexts), len(found))
-
-
-def _most_telling(steps: Floats, actions: Integers, n_actions: int) -> Integers:
-    """The cuts in which actions differ most from chance, in their order."""
-    taken = (actions[:, None] == np.arange(n_actions)).astype(np.float64)
-    apart = taken - taken.mean(axis=0)
-    scores = (apart.T @ steps) ** 2 / np.maximum(taken.mean(axis=0), 1e-12)[:, None]
-    spread = steps.mean(axis=0) * (1.0 - steps.mean(axis=0))
-    return np.sort(np.argsort(-scores.sum(axis=0) / np.maximum(spread, 1e-12), kind="stable")[:_MOST_STEPS])
+    rows = every_so_many(len(log))
+    actions, p = log.actions[rows], chances[rows]
+    taken = (actions[:, None] == np.arange(log.n_actions)).astype(np.float64)
+    terms = [Residuals(slice(None), taken[:, a] - q, q * (1.0 - q)) for a, q in enumerate(p.T)]
+    return stands_out(find_steps(log.contexts[rows], taken), terms, _LEAST_VARIANCE)
 
 
 def boost_chances(log: Log, folds: Integers) -> Floats:

@@ -13,6 +13,7 @@ import numpy as np
 from headstart.arrays import Floats
 from headstart.estimates.doubly_robust import robust_means, robust_table_means
 from headstart.estimates.periods import PERIOD
+from headstart.estimates.population import count_units, find_shift
 from headstart.estimates.summary import Summary
 from headstart.judgement.audit.checks.actions import ActionsFinding, describe_actions
 from headstart.judgement.audit.checks.balance import BalanceFinding, TotalsFinding, check_totals, describe_balance
@@ -164,13 +165,14 @@ def _population(material: Material) -> PopulationFinding | None:
 
 def _summary(material: Material) -> Summary:
     """Doubly robust means with honest errors: for the users to come if they are given, else for such as the log's."""
-    log = material.log
+    log, whole = material.log, material.intake.whole
+    users = None
     if material.population is not None:
-        whole = material.intake.whole
+        users = users_of(material.population, whole, material.settings.n_sample, material.settings.seed).contexts
+    if users is not None and find_shift(whole.contexts, users, count_units(whole)) > 0.0:
         if not material.is_logged:  # rows are balanced towards the users directly, which undoes the log's choices too
             shares = np.bincount(whole.actions, minlength=whole.n_actions) / len(whole)
             whole = whole.with_propensities(shares[whole.actions])
-        users = users_of(material.population, whole, material.settings.n_sample, material.settings.seed).contexts
         return robust_means(whole, users=users).summary
     if len(material.sample) == len(log):
         return robust_means(material.sample).summary

@@ -20,7 +20,10 @@ import numpy as np
 from headstart.arrays import Floats, Integers
 from headstart.errors import OptionError
 from headstart.estimates.doubly_robust import cut, robust_terms
-from headstart.estimates.ridge import fit, predict_actions, predict_for, standardise, sum_rows
+from headstart.estimates.regression import predict_others
+from headstart.estimates.ridge import fit, predict_actions, sum_rows
+from headstart.estimates.summary import Summary
+from headstart.estimates.weighted import kish_size
 from headstart.forest import HonestForest
 from headstart.judgement.start.options import ForestChoiceOptions, StartOptions
 from headstart.judgement.start.started import Choice, View
@@ -38,10 +41,12 @@ def choose_by_context(
     horizon: int,
     options: StartOptions,
     rng: np.random.Generator,
+    levels: Summary | None = None,
 ) -> Choice | None:
     """A linear model or a forest of these columns, from a log with propensities; None if none of them varies.
 
     `kept`, (K,), is the share of an action's worth that a cap leaves it. A `trust` of 0 throughout is a cold start.
+    `levels` are the log's means of its actions, adjusted for every column: levels where only some are decided on.
     """
     n, k = log.actions.size, log.n_actions
     columns = log.encoding.columns_of(decide_on)
@@ -52,12 +57,13 @@ def choose_by_context(
         return None
     standard = (log.contexts[:, view.columns] - view.centres) / view.scales
     decides_on_all = set(range(log.n_features)) == set(columns.tolist())
-    weights = np.ones(n) if decides_on_all else _undo_choices(log)
+    weights = np.ones(n) if decides_on_all else _undo_choices(log, standard)
     plain = np.column_stack([np.ones(n), standard])
     if not trust.any():
         cold = prior_of_scale(log.outcomes, plain.shape[1], k, options.linear_prior)
         return _decide_by_lines(cold, view, log, horizon, options, rng, "a linear model per action that users teach")
-    prior, expanded = choose_prior(plain, log.actions, log.outcomes, k, trust, weights, options.linear_prior)
+    known = None if decides_on_all else levels
+    prior, expanded = choose_prior(plain, log.actions, log.outcomes, k, trust, weights, options.linear_prior, known)
     prior = prior.counted(kept)
     if decides_on_all and n >= options.forest.fewest_rows:
         rows = rng.permutation(n)[: options.forest.most_rows]
@@ -93,16 +99,37 @@ def _view_of(contexts: Floats, columns: Integers) -> View:
     return View(1.0, columns[moves], centres[moves], scales[moves])
 
 
-def _undo_choices(log: Log) -> Floats:
-    """1/p, cut, with mean 1 over an action's rows: what is not decided on must not confound what is."""
+def _undo_choices(log: Log, standard: Floats) -> Floats:
+    """1/p, cut: what is not decided on must not confound what is. Weighted rows tell less than as many that count
+    alike, so an action's add up to what they tell: n over the ratio of the sandwich variance of its slopes to the one
+    that a regression believes, and no more than Kish's size."""
     assert log.propensities is not None
     weights = np.empty(len(log))
     for a in range(log.n_actions):
         rows = np.flatnonzero(log.actions == a)
         if rows.size:
             raw = 1.0 / log.propensities[rows]
-            weights[rows] = cut(raw / raw.sum(), 1.0 / np.sqrt(rows.size)) * rows.size
+            share = cut(raw / raw.sum(), 1.0 / np.sqrt(rows.size))
+            told = rows.size / _inflate(share * rows.size, standard[rows], log.outcomes[rows])
+            weights[rows] = share * min(kish_size(share), told)
     return weights
+
+
+def _inflate(weights: Floats, contexts: Floats, outcomes: Floats) -> float:
+    """tr(B^-1 M B^-1) / (s^2 tr B^-1): B the weighted sum of xx', M that of w^2 e^2 xx', e residuals, s^2 their
+    weighted variance."""
+    total = weights.sum()
+    x, y = contexts - weights @ contexts / total, outcomes - weights @ outcomes / total
+    spread = (weights * x.T) @ x
+    spread.flat[:: spread.shape[0] + 1] += spread.shape[0]  # as many rows of one standard unit: few rows tell little
+    slopes = np.linalg.solve(spread, (weights * y) @ x)
+    squares = (y - x @ slopes) ** 2
+    variance = float(weights @ squares / total)
+    if variance <= 0.0:
+        return 1.0
+    inverse = np.linalg.inv(spread)
+    sandwich = inverse @ ((weights**2 * squares * x.T) @ x) @ inverse
+    return max(float(np.trace(sandwich) / (variance * np.trace(inverse))), 1e-9)
 
 
 def compare_with_forest(
@@ -118,8 +145,7 @@ def compare_with_forest(
     included, as `expanded`."""
     n, k, actions, outcomes = rows.size, log.n_actions, log.actions[rows], log.outcomes[rows]
     assert log.propensities is not None
-    (contexts,) = standardise(log.contexts[rows])
-    predicted, _ = predict_for(actions, outcomes, k, contexts)
+    predicted = predict_others(log.take(rows)).inside
     # (n, K) the doubly robust outcome of each action
     weights = np.minimum(1.0 / log.propensities[rows], np.sqrt(n))
     robust = robust_terms(actions, outcomes, weights, predicted)

@@ -84,7 +84,8 @@ def start(
     choice = None
     if decide_on is not None:
         kept = _share_kept(summary.effective_sizes, found.summary.effective_sizes)
-        choice = choose_by_context(rows, decide_on, believed.weights, kept, users, options, generator)
+        levels = found.summary if population is None else None  # of users such as the log's, as its rows are
+        choice = choose_by_context(rows, decide_on, believed.weights, kept, users, options, generator, levels)
         if choice is None:
             reasons.append("none of the columns to decide on varies")
     if choice is None:

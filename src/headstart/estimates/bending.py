@@ -1,0 +1,131 @@
+"""Which regression of the outcome: lines, lines with squares, kinks and products of the columns, or boosted trees on
+top.
+
+By the squared errors of rows left out, weighted as the rows of a doubly robust mean are. The simpler stays unless the
+other is better by more than a standard error of the difference: where lines are as good, trees are worse (K = 5,
+N = 1,000, 0/1 outcomes: their m is off by four times as much). Lines and products leave a row out in closed form.
+Trees are dear: they are tried where a look at the residuals in cells of two columns finds more than noise.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from headstart.arrays import Floats, Integers
+from headstart.estimates.boosting import Boosted, Rows, boost
+from headstart.estimates.cells import Residuals, every_so_many, find_steps, stands_out
+from headstart.estimates.cross_fit import deal_folds
+from headstart.estimates.curves import Curves, propose_curves
+from headstart.estimates.ridge import predict_for, standardise
+from headstart.estimates.weighted import root_sum_square
+
+LINES, CURVES, TREES = "lines", "curves", "boosted trees"
+_FEWEST_ROWS = 100  # for anything but lines
+_MANY_ROWS = 2_000  # with which trees are tried wherever curves are better than lines
+_TERMS = 20.0  # of a typical large residual behind a cell's sum, for it to be near normal
+_FOLDS = 5
+
+
+class Predicted(NamedTuple):
+    """m_a(x) by rows other than the one in question."""
+
+    inside: Floats  # (n, K) for the log's rows
+    outside: Floats | None  # (m, K) for users, if there are any
+    how: str = LINES
+
+
+class _Fit(NamedTuple):
+    """A regression's predictions, and the squared errors of the rows left out."""
+
+    found: Predicted
+    curves: Curves | None
+    errors: Floats  # (n,) residuals of the rows' own actions
+
+
+def choose_regression(
+    actions: Integers,
+    outcomes: Floats,
+    n_actions: int,
+    propensities: Floats | None,
+    contexts: Floats,
+    users: Floats | None = None,
+    units: Integers | None = None,
+) -> Predicted:
+    """Predictions for every row by the others, and for users, by the simplest regression that is as good as any."""
+    standard = standardise(contexts, *([] if users is None else [users]))
+    n, d = standard[0].shape
+    if n < _FEWEST_ROWS or d == 0:
+        return Predicted(*predict_for(actions, outcomes, n_actions, *standard))
+    weights = _weigh(actions, n_actions, propensities)
+    best: _Fit | None = None
+    for curves in (None, *propose_curves(standard[0])):
+        predicted = predict_for(actions, outcomes, n_actions, *_expand(curves, standard))
+        found = Predicted(*predicted, LINES if curves is None else CURVES)
+        tried = _Fit(found, curves, outcomes - found.inside[np.arange(n), actions])
+        if best is None or _is_better(tried.errors, best.errors, weights, units):
+            best = tried
+    assert best is not None
+    is_bent = best.curves is not None and n >= _MANY_ROWS  # what bends may bend more than curves can
+    if not (is_bent or _looks_bent(standard[0], actions, n_actions, best.errors)):
+        return best.found
+    return _try_trees(best, actions, outcomes, n_actions, weights, standard, units)
+
+
+def _try_trees(
+    best: _Fit,
+    actions: Integers,
+    outcomes: Floats,
+    n_actions: int,
+    weights: Floats,
+    standard: tuple[Floats, ...],
+    units: Integers | None,
+) -> Predicted:
+    expanded = _expand(best.curves, standard)
+    rows = Rows(actions, outcomes, n_actions, standard[0], expanded[0])
+    boosted: Boosted = boost(rows, weights, _deal(actions.size, units))
+    if not _is_better(outcomes - boosted.own, best.errors, weights, units):
+        return best.found
+    outside = boosted.predict_users(standard[1], expanded[1]) if len(standard) > 1 else None
+    return Predicted(boosted.predict_rows(rows), outside, TREES)
+
+
+def _expand(curves: Curves | None, matrices: tuple[Floats, ...]) -> tuple[Floats, ...]:
+    return matrices if curves is None else tuple(curves.expand(matrix) for matrix in matrices)
+
+
+def _weigh(actions: Integers, n_actions: int, propensities: Floats | None) -> Floats:
+    """What a row's squared error counts for: 1/p, mean 1 and at most sqrt(rows) over an action's rows."""
+    if propensities is None:
+        return np.ones(actions.size)
+    weights = 1.0 / propensities
+    counts = np.maximum(np.bincount(actions, minlength=n_actions), 1)
+    weights *= (counts / np.maximum(np.bincount(actions, weights, n_actions), 1e-300))[actions]
+    return np.minimum(weights, np.sqrt(counts)[actions])
+
+
+def _is_better(ours: Floats, theirs: Floats, weights: Floats, units: Integers | None) -> bool:
+    """Whether our squared errors are smaller by more than a standard error of the difference."""
+    gains = weights * (theirs**2 - ours**2)
+    mean = float(gains.mean())
+    return mean > root_sum_square(gains - mean, units) / gains.size
+
+
+def _looks_bent(contexts: Floats, actions: Integers, n_actions: int, errors: Floats) -> bool:
+    """Whether residuals of all actions together, or of one, sum to more than noise in some cell of two columns."""
+    part = every_so_many(errors.size)
+    left, taken = errors[part], actions[part]
+    squares = left * left
+    typical = float(squares @ squares) / max(float(squares.sum()), 1e-300)
+    groups: list[Integers | slice] = [slice(None), *(np.flatnonzero(taken == a) for a in range(n_actions))]
+    terms = [Residuals(rows, left[rows], squares[rows]) for rows in groups if squares[rows].sum() >= _TERMS * typical]
+    return stands_out(find_steps(contexts[part], left[:, None]), terms, _TERMS * typical)
+
+
+def _deal(n_rows: int, units: Integers | None) -> Integers:
+    """Folds of rows, or of whole units."""
+    if units is None:
+        return deal_folds(n_rows, _FOLDS, 0)
+    found, unit = np.unique(units, return_inverse=True)
+    return deal_folds(found.size, min(_FOLDS, found.size), 0)[unit]

@@ -2,11 +2,14 @@
 
 python -m benchmarks.coverage                 # the grid of intervals, 300 logs a cell: some minutes
 python -m benchmarks.coverage --means         # 2,000 logs of 300 rows and 5 actions of each kind, for DoublyRobust
+python -m benchmarks.coverage --robust        # DoublyRobust by kind, K, N, true and estimated propensities: an hour
 """
 
 from __future__ import annotations
 
 import argparse
+import time
+import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 
@@ -14,8 +17,11 @@ import numpy as np
 from scipy.special import stdtrit
 
 import headstart as hs
+from benchmarks.robust_logs import FAMILIES, Family, draw_log, true_means
+from benchmarks.robust_logs import KINDS as ROBUST_KINDS
 from headstart import ope
 from headstart.arrays import Floats
+from headstart.estimates.propensity.missing import fill_missing
 from headstart.judgement.audit.checks.actions import describe_actions
 
 # By name: outcomes of users whose level is 1 + x / 2, x = -1 or 1, and their mean.
@@ -87,12 +93,57 @@ def show_means(n_logs: int) -> None:
             print(f"{kind:8s} {given:9s} propensities  {held:.4f}", flush=True)
 
 
+def show_robust(family: Family, n_logs: int, kinds: list[str], actions: list[int], sizes: list[int]) -> None:
+    """Coverage of `intervals()` and of mean ± 1.96 s.e., pooled over actions and of the worst action."""
+    print(f"DoublyRobust, 95 % intervals, {family.name} family, {n_logs} logs of 1,000 rows, fewer of more")
+    print(
+        f"{'':12} {'K':>2} {'N':>6} propensities  logs  held   ±    worst action  mean ± 1.96 s.e.  rmse    ms a log"
+    )
+    for kind in kinds:
+        for k in actions:
+            truth = true_means(kind, family, k)
+            for n in sizes:
+                logs = max(15, int(n_logs * (1000 / n) ** 0.6))
+                for is_estimated in (False, True):
+                    found = _cover(kind, family, k, n, logs, truth, is_estimated=is_estimated)
+                    given = "estimated" if is_estimated else "true"
+                    print(f"{kind:12} {k:2} {n:6,} {given:12} {logs:5}  {found}", flush=True)
+
+
+def _cover(kind: str, family: Family, k: int, n: int, n_logs: int, truth: Floats, *, is_estimated: bool) -> str:
+    held, plain, errors, seconds = [], [], [], 0.0
+    for number in range(n_logs):
+        log = draw_log(np.random.default_rng([family.stream, 1, k, n, number]), kind, family, k, n)
+        began = time.process_time()
+        log = fill_missing(log.without_propensities()).log if is_estimated else log
+        evaluator = hs.DoublyRobust(log)
+        summary, (low, high) = evaluator.summary(), evaluator.intervals()
+        seconds += time.process_time() - began
+        held.append((low <= truth) & (truth <= high))
+        plain.append(np.abs(summary.means - truth) <= 1.959964 * summary.standard_errors)
+        errors.append(np.nan_to_num(summary.means - truth))
+    shares = np.mean(held, axis=1)  # of a log's actions, which are not independent
+    error = float(shares.std(ddof=1) / np.sqrt(n_logs))
+    return (
+        f"{shares.mean():.3f} {error:.3f}  {np.mean(held, axis=0).min():.2f}  {np.mean(plain):15.3f}"
+        f"  {np.sqrt(np.mean(np.square(errors))):15.4f}  {1000 * seconds / n_logs:7.0f}"
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--logs", type=int)
     parser.add_argument("--means", action="store_true", help="doubly robust means per action")
+    parser.add_argument("--robust", action="store_true", help="the grid of doubly robust means per action")
+    parser.add_argument("--family", choices=sorted(FAMILIES), default="reported", help="of --robust")
+    parser.add_argument("--kinds", nargs="*", default=list(ROBUST_KINDS), help="of --robust")
+    parser.add_argument("--actions", type=int, nargs="*", default=[2, 5, 20], help="of --robust")
+    parser.add_argument("--sizes", type=int, nargs="*", default=[1000, 5000, 20_000], help="of --robust")
     given = parser.parse_args()
-    if given.means:
+    if given.robust:
+        warnings.simplefilter("ignore")
+        show_robust(FAMILIES[given.family], given.logs or 200, given.kinds, given.actions, given.sizes)
+    elif given.means:
         show_means(given.logs or 2000)
     else:
         show_grid(given.logs or 300)

@@ -26,9 +26,9 @@ from headstart.logs.any_log import AnyLog
 from headstart.logs.log import Log
 from headstart.randomness import RNG
 
-# Of the confounding by curves that estimated propensities and regressions found, what they are taken to have missed:
-# a quarter of all there was, to three quarters found.
-_MISSED = 1.0 / 3.0
+# What estimated propensities and regressions are taken to have missed of the confounding by curves, of what they
+# found: sqrt(50 / rows of the action), at most all of it: two errors that fall as n^(-1/4) have such a product.
+_MISSED_ROWS = 50.0
 
 
 def robust_terms(actions: Integers, outcomes: Floats, weights: Floats, predicted: Floats) -> Floats:
@@ -86,7 +86,7 @@ def robust_means(
     # What cut and calibration changed is the difference of two answers to one question: a sign of their error.
     allowances: Floats = np.hypot(np.bincount(actions, moves * residuals, k), missed)
     if log.is_estimated and users is None and estimator is None and standard[0].shape[1]:
-        allowances = np.hypot(allowances, _MISSED * _find_bend(log, standard[0], shares, inside))
+        allowances = np.hypot(allowances, _find_missed(log, standard[0], shares, inside))
     corrected = correct_means(actions, outcomes, shares, inside, outside, allowances, log.units)
     return RobustMeans(corrected, _shape_left(actions, outcomes, residuals, k), how)
 
@@ -96,12 +96,12 @@ def _shape_left(actions: Integers, outcomes: Floats, residuals: Floats, n_action
     return left._replace(is_binary=bool(np.isin(outcomes, (0.0, 1.0)).all()))
 
 
-def _find_bend(log: Log, contexts: Floats, shares: Floats, inside: Floats) -> Floats:
-    """How far each mean is from what lines alone would have said, chance taken off, (K,).
+def _find_missed(log: Log, contexts: Floats, shares: Floats, inside: Floats) -> Floats:
+    """What curves that nobody found may have moved each mean by, (K,), in the measure of those that were found.
 
-    Lines alone: regressions that are lines, and rows that count alike but for their linear imbalance. Where policy
-    and outcomes are lines the two agree; where they bend together, this is the confounding that the bent models
-    found, and in its measure there is some that they did not find. What all actions show together counts for each.
+    Found is how far the mean is from what lines alone would have said, chance taken off: regressions that are lines,
+    and rows that count alike but for their linear imbalance. Where policy and outcomes are lines the two agree; where
+    they bend together it is confounding. What all actions show together counts for each.
     """
     actions, outcomes, k = log.actions, log.outcomes, log.n_actions
     plain, _ = _shares(actions, k, np.ones(actions.size), contexts, np.zeros(contexts.shape[1]))
@@ -113,9 +113,10 @@ def _find_bend(log: Log, contexts: Floats, shares: Floats, inside: Floats) -> Fl
         influence = (apart[:, a] - apart[:, a].mean()) / actions.size + np.where(actions == a, moved, 0.0)
         noise = root_sum_square(influence, log.units)
         squares[a] = (apart[:, a].mean() + moved[actions == a].sum()) ** 2 - noise * noise
-    is_shown = np.bincount(actions, minlength=k) > 0
-    together = float(squares[is_shown].mean())
-    return np.where(is_shown, np.sqrt(np.maximum(np.maximum(squares, together), 0.0)), 0.0)
+    counts = np.bincount(actions, minlength=k)
+    together = float(squares[counts > 0].mean())
+    missed = np.minimum(1.0, np.sqrt(_MISSED_ROWS / np.maximum(counts, 1)))
+    return np.where(counts > 0, missed * np.sqrt(np.maximum(np.maximum(squares, together), 0.0)), 0.0)
 
 
 def _shares(

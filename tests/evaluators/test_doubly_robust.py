@@ -152,6 +152,35 @@ def test_intervals_cover(kind: str):
     assert 0.93 - 0.068 < coverage(kind, 200) <= 1.0
 
 
+def test_intervals_by_hand():
+    """Four rows of one action, p = 1, 0/1 outcomes: mean 1/2. Wilson's interval of the size that the mean is worth,
+    at most four: centre 1/2. An action never shown could be anything."""
+    evaluator = hs.DoublyRobust(hs.Log([0] * 4, [0.0, 1.0, 0.0, 1.0], propensities=[1.0] * 4, n_actions=2))
+    low, high = evaluator.intervals()
+    n = 0.25 / max(evaluator.standard_errors[0] ** 2, 0.25 / 4.0)
+    q = 1.959964**2 / n
+    half = np.sqrt(q / 4.0 + q * q / 4.0) / (1.0 + q)
+    np.testing.assert_allclose([low[0], high[0]], [0.5 - half, 0.5 + half], rtol=1e-6)
+    assert (low[1], high[1]) == (-np.inf, np.inf)
+    narrow = evaluator.intervals(0.5)
+    assert low[0] < narrow[0][0] < narrow[1][0] < high[0]
+    with pytest.raises(OptionError, match="level"):
+        evaluator.intervals(1.5)
+
+
+@pytest.mark.parametrize("kind", ["1 % success", "revenue"])
+def test_intervals_cover_where_the_standard_error_does_not(kind: str):
+    """K = 5, N = 1,000 (`python -m benchmarks.coverage --robust`: 0.95 to 0.98); 80 logs. Were a log's five actions
+    one, 80 trials of 0.95 have a standard error of 0.024, and 4 of them are 0.1."""
+    from benchmarks.robust_logs import CHOOSING, draw_log, true_means
+
+    truth, held = true_means(kind, CHOOSING, 5), []
+    for i in range(80):
+        low, high = hs.DoublyRobust(draw_log(np.random.default_rng([8, i]), kind, CHOOSING, 5, 1000)).intervals()
+        held.append((low <= truth) & (truth <= high))
+    assert np.mean(held) > 0.95 - 0.1
+
+
 # --- tables
 
 

@@ -157,3 +157,21 @@ def test_a_started_policy_has_its_prior():
     by_age = hs.start(log, decide_on=["age"], rng=0)
     assert by_age.prior.action_names == (0, 1)
     assert "average user" in str(by_age.prior)
+
+
+def test_levels_that_are_known_better_by_hand():
+    """Two actions, levels known to be 5 and 7 with errors 0.1 and 0.2, where the rows say -1 and 1. The levels'
+    prior, by the other's level, is so wide that it takes a twentieth of their difference at most; the errors are those
+    given but for as little, and the slopes are the rows' but for what the levels' prior pulls."""
+    rng = np.random.default_rng(0)
+    x = np.column_stack([np.ones(400), rng.standard_normal(400)])
+    x[:, 1] = (x[:, 1] - x[:, 1].mean()) / x[:, 1].std()
+    actions = np.arange(400) % 2
+    outcomes = 2.0 * actions - 1.0 + 3.0 * x[:, 1] + rng.standard_normal(400)
+    plain = models_of_rows(x, actions, outcomes, 2, np.full(2, 0.8))
+    known = Summary(np.array([5.0, 7.0]), np.array([0.1, 0.2]), np.ones(2))
+    found = models_of_rows(x, actions, outcomes, 2, np.full(2, 0.8), levels=known)
+    np.testing.assert_allclose(found.centres[:, LOGGED, 0], [5.0, 7.0], atol=0.1)
+    errors = np.sqrt(found.variance * found.inverses[:, LOGGED, 0, 0])
+    np.testing.assert_allclose(errors, [0.1, 0.2], rtol=0.1)
+    np.testing.assert_allclose(found.centres[:, LOGGED, 1], plain.centres[:, LOGGED, 1], rtol=1e-3)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import headstart as hs
-from headstart.estimates.propensity.missing import LINE, TREES, fill_missing, fill_with_sample
+from headstart.estimates.propensity.curves import expand, is_curved
+from headstart.estimates.propensity.missing import CURVE, LINE, TREES, fill_missing, fill_with_sample
 from headstart.estimates.propensity.trees import is_off
 from headstart.estimates.weighted import weigh_sums
 
@@ -97,3 +98,39 @@ def test_where_trees_cannot_go_the_sample_stands_for_the_log():
     whole, part, note = fill_with_sample(log, log.take(np.arange(2000)), 0)
     assert whole is part
     assert "cannot be done to all 3,000 rows, so 2,000 drawn by lot stand for them" in note
+
+
+def test_a_policy_that_is_a_bowl_is_followed_by_curves():
+    """P goes by x^2: a line has nothing to say of it. The chances are off by a third of the line's at most."""
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((2000, 2))
+    chance = 1.0 / (1.0 + np.exp(1.5 - x[:, 0] ** 2))
+    actions = (rng.random(2000) < chance).astype(int)
+    log = hs.Log(actions, rng.standard_normal(2000), x, n_actions=2)
+    filled = fill_missing(log)
+    assert filled.how == CURVE
+    assert "curves" in filled.note
+    off, line = (
+        np.abs(one.log.propensity_matrix[:, 1] - chance).mean()
+        for one in (filled, fill_missing(log, tries_others=False))
+    )
+    assert off < line / 3
+
+
+def test_lines_are_seldom_called_curved():
+    """1 in 20 of 40 logs by true chances: 8 or more have a chance of 0.04 %."""
+    found = []
+    for seed in range(40):
+        log, truth = by_line(600, seed)
+        found.append(is_curved(log, truth, expand(log)))
+    assert sum(found) <= 7
+
+
+def test_an_action_s_chances_add_up_to_its_rows():
+    """Calibrated on rows left out: to 1 % after ten turns. They are estimated, and the log says so."""
+    log, _, _ = by_tree(1000)
+    filled = fill_missing(log)
+    np.testing.assert_allclose(filled.log.propensity_matrix.sum(axis=0), np.bincount(log.actions), rtol=0.01)
+    assert filled.log.is_estimated
+    assert not filled.log.with_propensities(filled.log.propensity_matrix).is_estimated
+    assert not filled.log.without_propensities().is_estimated

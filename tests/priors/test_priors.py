@@ -161,8 +161,8 @@ def test_a_started_policy_has_its_prior():
 
 def test_levels_that_are_known_better_by_hand():
     """Two actions, levels known to be 5 and 7 with errors 0.1 and 0.2, where the rows say -1 and 1. The levels'
-    prior, by the other's level, is so wide that it takes a twentieth of their difference at most; the errors are those
-    given but for as little, and the slopes are the rows' but for what the levels' prior pulls."""
+    prior, by the other's level, is so wide that it takes a twentieth of their difference at most; the errors are
+    those given but for as little, and the slopes are the rows' but for what the levels' prior pulls."""
     rng = np.random.default_rng(0)
     x = np.column_stack([np.ones(400), rng.standard_normal(400)])
     x[:, 1] = (x[:, 1] - x[:, 1].mean()) / x[:, 1].std()

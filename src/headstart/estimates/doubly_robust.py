@@ -17,7 +17,7 @@ import numpy as np
 from headstart.arrays import Floats, Integers
 from headstart.estimates.bending import LINES
 from headstart.estimates.intervals import MeanSpread, OutcomeShape, mean_intervals, shape_of_rows
-from headstart.estimates.population import balancing_weights, count_units, find_shift
+from headstart.estimates.population import balancing_weights, find_shift
 from headstart.estimates.regression import Regressor, predict_others
 from headstart.estimates.ridge import fit, predict_actions, predict_for, predict_left_out, standardise, sum_rows
 from headstart.estimates.summary import CorrectedMeans, Summary, correct_means
@@ -72,7 +72,7 @@ def robust_means(
     far as these differ from the log's by more than noise."""
     actions, outcomes, k = log.actions, log.outcomes, log.n_actions
     assert log.propensities is not None
-    shift = 0.0 if users is None else find_shift(log.contexts, users, count_units(log))
+    shift = 0.0 if users is None else find_shift(log.contexts, users, log.units)
     users = users if shift > 0.0 else None
     standard = standardise(log.contexts, *([] if users is None else [users]))
     target = np.zeros(standard[0].shape[1]) if users is None else shift * standard[1].mean(axis=0)

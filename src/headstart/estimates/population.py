@@ -16,7 +16,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from headstart.arrays import Floats
+from headstart.arrays import Floats, Integers
 from headstart.errors import ContextError
 from headstart.estimates.ridge import standardise
 from headstart.logs.contexts import encode_rows
@@ -104,18 +104,13 @@ def _count_rows(columns: Mapping[str, ArrayLike]) -> int:
     return max((len(np.asarray(column)) for column in columns.values()), default=0)
 
 
-def count_units(log: Log) -> int:
-    """Of the log's rows; rows without units are one each."""
-    return len(log) if log.units is None else int(np.unique(log.units).size)
-
-
-def find_shift(contexts: Floats, users: Floats, n_units: int) -> float:
+def find_shift(contexts: Floats, users: Floats, units: Integers | None = None) -> float:
     """How much of the difference between the users' column means and the log's to believe, in [0, 1].
 
     T^2 = d'S^-1 d / (1/m + 1/n), d the difference and S the log's covariance, is chi-squared with as many degrees of
     freedom as columns if both are the same people (Hotelling 1931). Up to its 95 % point c nothing is believed, and
     beyond it 1 - c / T^2, as James and Stein (1961) shrink: users who are the log's own people cost nothing in 19
-    samples of 20, and a difference of many standard errors is followed. `n_units` are the units of the log's rows.
+    samples of 20, and a difference of many standard errors is followed. Rows of one of its `units` count as one.
     """
     from scipy.special import chdtri
 
@@ -125,7 +120,7 @@ def find_shift(contexts: Floats, users: Floats, n_units: int) -> float:
     if not is_free.any():
         return 0.0
     along = (vectors.T @ theirs.mean(axis=0))[is_free]  # standardised: the log's means are 0
-    noise = 1.0 / len(theirs) + 1.0 / n_units
+    noise = 1.0 / len(theirs) + 1.0 / (len(ours) if units is None else np.unique(units).size)
     square = float((along**2 / values[is_free]).sum()) / noise
     limit = float(chdtri(float(is_free.sum()), _CHANCE))
     return max(0.0, 1.0 - limit / max(square, 1e-300))

@@ -13,7 +13,7 @@ import numpy as np
 from headstart.arrays import Floats
 from headstart.estimates.doubly_robust import robust_means, robust_table_means
 from headstart.estimates.periods import PERIOD
-from headstart.estimates.population import count_units, find_shift
+from headstart.estimates.population import find_shift
 from headstart.estimates.summary import Summary
 from headstart.judgement.audit.checks.actions import ActionsFinding, describe_actions
 from headstart.judgement.audit.checks.balance import BalanceFinding, TotalsFinding, check_totals, describe_balance
@@ -169,7 +169,7 @@ def _summary(material: Material) -> Summary:
     users = None
     if material.population is not None:
         users = users_of(material.population, whole, material.settings.n_sample, material.settings.seed).contexts
-    if users is not None and find_shift(whole.contexts, users, count_units(whole)) > 0.0:
+    if users is not None and find_shift(whole.contexts, users, whole.units) > 0.0:
         if not material.is_logged:  # rows are balanced towards the users directly, which undoes the log's choices too
             shares = np.bincount(whole.actions, minlength=whole.n_actions) / len(whole)
             whole = whole.with_propensities(shares[whole.actions])

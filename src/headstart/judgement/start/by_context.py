@@ -20,8 +20,7 @@ import numpy as np
 from headstart.arrays import Floats, Integers
 from headstart.errors import OptionError
 from headstart.estimates.doubly_robust import cut, robust_terms
-from headstart.estimates.regression import predict_others
-from headstart.estimates.ridge import fit, predict_actions, sum_rows
+from headstart.estimates.ridge import fit, predict_actions, predict_for, standardise, sum_rows
 from headstart.estimates.summary import Summary
 from headstart.estimates.weighted import kish_size
 from headstart.forest import HonestForest
@@ -145,7 +144,8 @@ def compare_with_forest(
     included, as `expanded`."""
     n, k, actions, outcomes = rows.size, log.n_actions, log.actions[rows], log.outcomes[rows]
     assert log.propensities is not None
-    predicted = predict_others(log.take(rows)).inside
+    (contexts,) = standardise(log.contexts[rows])
+    predicted, _ = predict_for(actions, outcomes, k, contexts)
     # (n, K) the doubly robust outcome of each action
     weights = np.minimum(1.0 / log.propensities[rows], np.sqrt(n))
     robust = robust_terms(actions, outcomes, weights, predicted)

@@ -62,6 +62,8 @@ from headstart.oracles import (
     UCBTuned,
 )
 from headstart.parts import Evaluator, Oracle, Readings
+from headstart.parts.files import load
+from headstart.parts.tables.decisions import Decisions
 from headstart.simulation.simulate import Curve, simulate
 from headstart.warmstart.adjusted import Adjusted
 from headstart.warmstart.conflict import ConflictWatch, Guarded, LinConflictWatch
@@ -82,6 +84,7 @@ __all__ = [
     "ConflictWatch",
     "ControlLine",
     "Curve",
+    "Decisions",
     "DiscountedThompson",
     "DiscountedUCB",
     "DoublyRobust",
@@ -137,6 +140,7 @@ __all__ = [
     "errors",
     "estimate_propensities",
     "features",
+    "load",
     "ope",
     "read_log",
     "relatives",

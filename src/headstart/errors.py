@@ -7,6 +7,7 @@
     ├── ContextError               a context of the wrong length or kind
     ├── OptionError                a setting outside its range
     │   └── CannotBeSaved          a part that has no way to save its state
+    ├── PolicyFileError            a file that holds no policy, or none that may be used here
     └── MissingExtraError          an optional dependency that is not installed, and how to get it
 
 All but MissingExtraError are ValueErrors too, MissingExtraError is an ImportError too, so code that
@@ -40,6 +41,10 @@ class OptionError(HeadstartError, ValueError):
 
 class CannotBeSaved(OptionError):
     """A part, or one that it holds, has no way to save its state."""
+
+
+class PolicyFileError(HeadstartError, ValueError):
+    """The file holds no policy, is cut or damaged, or is of another version or another log."""
 
 
 class MissingExtraError(HeadstartError, ImportError):

@@ -17,7 +17,7 @@ from headstart.forest.leaves import add_rows, leaves_of
 from headstart.forest.options import ForestOptions
 from headstart.forest.planting import in_threads, plant
 from headstart.forest.predicting import group_variance, predict_context, predict_rows, spread_rows
-from headstart.forest.tree import ForestArrays
+from headstart.forest.tree import ForestArrays, check_trees
 from headstart.kernels.compile import Entry, compiled
 
 _ROWS_AT_ONCE = 512  # contexts that stay in cache while tree after tree looks at them
@@ -137,6 +137,11 @@ class HonestForest:
         x, a, y = _check_rows(contexts, actions, outcomes, self.n_actions)
         x = _check_contexts(x, self.n_features)
         compiled(add_rows, ForestArrays)(self.arrays, x, a, y)
+
+    def check_sound(self) -> None:
+        """Raise a PolicyFileError if trees that came from a file lead nowhere."""
+        if self._arrays is not None:
+            check_trees(self._arrays, self._n_features)
 
     def save(self, path: str | Path) -> None:
         """Write the forest to one .npz file, without pickle."""

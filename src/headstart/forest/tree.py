@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstart.arrays import Floats, Integers
+from headstart.errors import PolicyFileError
 from headstart.kernels.compile import kernel
 
 LEAF = -1  # the `feature` of a leaf
@@ -29,6 +30,27 @@ class ForestArrays(NamedTuple):
     sums: Floats  # (n_leaves, K) outcomes of the I half
     counts: Floats  # (n_leaves, K) rows of the I half
     means: Floats  # (n_leaves, K) sums / counts, NaN where a leaf has no row of the action
+
+
+def check_trees(arrays: ForestArrays, n_features: int) -> None:
+    """Every way through the trees ends in a leaf that is there: for trees that come from a file."""
+    nodes, n_leaves = arrays.nodes, arrays.sums.shape[0]
+    same = arrays.sums.ndim == 2 and arrays.sums.shape == arrays.counts.shape == arrays.means.shape
+    floats = all(each.dtype == np.float64 for each in (arrays.sums, arrays.counts, arrays.means))
+    if nodes.dtype != NODE or nodes.ndim != 1 or not same or not floats:
+        raise PolicyFileError("holds a forest whose arrays do not fit each other")
+    child, feature, place = nodes["child"], nodes["feature"], np.arange(nodes.size)
+    is_leaf = feature < 0
+    inner, leaves = child[~is_leaf], child[is_leaf]
+    is_whole = (
+        (inner > place[~is_leaf]).all()  # downward only, so no way goes round for ever
+        and (inner + 1 < nodes.size).all()
+        and (feature < n_features).all()
+        and ((leaves >= 0) & (leaves < n_leaves)).all()
+        and ((arrays.roots >= 0) & (arrays.roots < nodes.size)).all()
+    )
+    if not is_whole:
+        raise PolicyFileError("holds a forest with a way that leads nowhere")
 
 
 @kernel

@@ -29,6 +29,7 @@ from headstart.checks import (
 from headstart.kernels.states import SavedArrays, copy_state, load_state, reseed_state, save_state
 from headstart.kernels.tally import Tallied
 from headstart.parts import Readings
+from headstart.parts.policy import Policy
 from headstart.randomness import RNG
 
 S = TypeVar("S", bound=Tallied)
@@ -58,7 +59,7 @@ def _release(state: kernels.State, context: Floats, action: int) -> None:
     kernels.release(state, context, action)
 
 
-class CompiledOracle(ABC, Generic[S]):
+class CompiledOracle(Policy, ABC, Generic[S]):
     """An oracle whose arithmetic is kernels over `kernel_state`.
 
     A subclass builds the state, and may narrow `_check_outcome`; everything else is here.

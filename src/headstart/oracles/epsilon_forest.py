@@ -8,7 +8,7 @@ from typing import Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from headstart.arrays import Floats, Integers
+from headstart.arrays import Bools, Floats, Integers
 from headstart.checks import (
     Available,
     check_action,
@@ -21,6 +21,7 @@ from headstart.checks import (
 from headstart.errors import OptionError
 from headstart.forest import ForestOptions, HonestForest
 from headstart.parts import ContextLike, Readings, Saved
+from headstart.parts.policy import Policy
 from headstart.randomness import RNG, as_generator
 
 N = TypeVar("N", bound=np.generic)
@@ -29,7 +30,7 @@ _FIRST_CAPACITY = 64
 _DEFAULT_OPTIONS = ForestOptions(n_trees=200, min_node=2, sample_fraction=0.5)
 
 
-class EpsilonForest:
+class EpsilonForest(Policy):
     """The honest forest as a bandit.
 
     In round t, with chance epsilon_t any available action, otherwise the one with the largest estimate; an action
@@ -130,6 +131,19 @@ class EpsilonForest:
         epsilon = self.epsilon()
         chances = np.where(mask, epsilon / mask.sum(), 0.0)
         chances[int(np.argmax(estimates))] += 1.0 - epsilon
+        return chances
+
+    def batch_probabilities(self, contexts: Floats, available: Bools | None) -> Floats:
+        """`probabilities` of many users at once, (n, K)."""
+        estimates = np.full((len(contexts), self.n_actions), np.inf)
+        if self._forest is not None:
+            estimates = np.nan_to_num(self._forest.predict(contexts), nan=np.inf)
+        epsilon, rows = self.epsilon(), np.arange(len(contexts))
+        chances = np.full(estimates.shape, epsilon / self.n_actions)
+        if available is not None:
+            estimates[~available] = -np.inf
+            chances = np.where(available, epsilon / available.sum(axis=1, keepdims=True), 0.0)
+        chances[rows, np.argmax(estimates, axis=1)] += 1.0 - epsilon
         return chances
 
     def update(self, context: ContextLike, action: int, outcome: float) -> None:

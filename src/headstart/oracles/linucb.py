@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from headstart.arrays import Bools, Floats
@@ -78,6 +79,15 @@ class LinUCB(LinearOracle[LinUCBState]):
     def beta(self) -> float:
         """The factor of the confidence width."""
         return float(self._state.beta)
+
+    def batch_probabilities(self, contexts: Floats, available: Bools | None) -> Floats:
+        """`probabilities` of many users at once, (n, K), by matrix products."""
+        bounds = self.score(contexts)
+        if available is not None:
+            bounds[~available] = -np.inf
+        chances = np.zeros_like(bounds)
+        chances[np.arange(len(bounds)), np.argmax(bounds, axis=1)] = 1.0
+        return chances
 
     def score(self, contexts: ArrayLike) -> Floats:
         """The upper bounds of many contexts at once, (n, K); `play` takes the largest of a row."""

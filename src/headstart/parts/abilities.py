@@ -152,6 +152,11 @@ class OracleAbilities(Abilities[Oracle]):
         return _ask(self.part, "withdraw", None)
 
     @property
+    def looks_at(self) -> Integers | None:
+        """Which of the log's encoded columns decisions look at; None: all of them, if any."""
+        return _ask(self.part, "looks_at", None)
+
+    @property
     def virtual_plays(self) -> Integers | None:
         """Virtual plays per action, (K,); None: there is no log in it."""
         return _ask(self.part, "virtual_plays", None)

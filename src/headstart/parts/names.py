@@ -8,7 +8,7 @@ None, speaks numbers, as every oracle does. So a label that is itself a number i
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from headstart.arrays import Bools, Floats, Integers
 from headstart.errors import ActionError, ContextError
 from headstart.logs.encoding import Encoding
 from headstart.logs.validation import listed
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @runtime_checkable
@@ -56,7 +59,7 @@ class Names:
         owners = {encoding.owners[j] for j in looked_at.tolist()}
         others = [column for column in encoding.columns if column not in owners]
         self._asked, self._places = encoding.without(others), encoding.kept_without(others)
-        self._n_columns, self._actions = len(encoding.names), tuple(action_names)
+        self._names, self._n_columns, self._actions = encoding.names, len(encoding.names), tuple(action_names)
         self._index = {name: a for a, name in enumerate(self._actions)}
 
     def context(self, user: Mapping[str, object]) -> Floats:
@@ -67,6 +70,37 @@ class Names:
         context = np.zeros(self._n_columns)
         context[self._places] = self._asked.encode({column: user[column] for column in self._asked.columns})
         return context
+
+    @property
+    def asked(self) -> Encoding:
+        """The columns that are looked at."""
+        return self._asked
+
+    @property
+    def context_names(self) -> tuple[str, ...]:
+        """All of the log's encoded columns, looked at or not."""
+        return self._names
+
+    @property
+    def labels(self) -> tuple[Hashable, ...]:
+        """The labels of the actions, in the order of their indices."""
+        return self._actions
+
+    def arrow_labels(self) -> pa.Array:
+        """The labels as a column has them: whole numbers if they all are, text otherwise."""
+        import pyarrow as pa
+
+        if all(isinstance(name, int | np.integer) and not isinstance(name, bool) for name in self._actions):
+            return pa.array([int(name) for name in self._actions], type=pa.int64())  # type: ignore[call-overload]
+        return pa.array([str(name) for name in self._actions], type=pa.string())
+
+    def spread(self, encoded: Floats) -> Floats:
+        """Users in the columns that are looked at, (n, m), as the log's columns, (n, d)."""
+        if encoded.shape[1] == self._n_columns:
+            return encoded
+        whole = np.zeros((len(encoded), self._n_columns))
+        whole[:, self._places] = encoded
+        return whole
 
     def _listed(self) -> str:
         return ", ".join(self._asked.columns) or "nothing"

@@ -9,10 +9,11 @@ from headstart.arrays import Floats
 from headstart.checks import Available
 from headstart.parts.abilities import OracleAbilities
 from headstart.parts.contracts import ContextLike, Oracle, Readings, Saved, State
+from headstart.parts.policy import Policy
 from headstart.randomness import RNG
 
 
-class Wrapper(ABC):
+class Wrapper(Policy, ABC):
     """An oracle around another: whatever it does not do in its own way, the inner one does.
 
     A subclass says what is `inner`. It may say what the inner one sees of a context (`seen`) and, if both have

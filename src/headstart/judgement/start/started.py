@@ -17,6 +17,7 @@ from headstart.kernels.states import load_state, save_state
 from headstart.logs.any_log import AnyLog
 from headstart.parts import ContextLike, Oracle, OracleAbilities, Saved, State, Wrapper, load_parts, save_parts
 from headstart.parts.names import NamedUser, Names, as_user, has_text
+from headstart.parts.tables.chances import chances_of
 from headstart.priors.linear import LinearPrior
 from headstart.priors.logged import LoggedPrior
 
@@ -86,7 +87,7 @@ class Choice(NamedTuple):
 class Origin(NamedTuple):
     """What a policy was started from."""
 
-    log: AnyLog
+    log: AnyLog | None  # None: left behind
     population: object  # contexts of the users to come; None: such as the log's
     horizon: int
 
@@ -123,16 +124,41 @@ class Started(Wrapper):
     ) -> None:
         self.oracle, self.prior = choice.oracle, choice.prior
         self.audit, self.summary, self.trust, self.reasons = audit, summary, trust, reasons
+        assert origin.log is not None, "a policy starts from a log"
         self._origin, self._view = origin, choice.view
         self._n_features = 0 if choice.view is None else origin.log.n_features
         self._seen = np.ones(1 if choice.view is None else choice.view.columns.size + 1)
-        looked_at = np.empty(0, dtype=np.int64) if choice.view is None else choice.view.columns
-        self._names = Names(origin.log.encoding, looked_at, origin.log.action_names)
+        self._names = Names(origin.log.encoding, self.looks_at, origin.log.action_names)
 
     @property
     def inner(self) -> Oracle:
         """What decides."""
         return self.oracle
+
+    @property
+    def origin_log(self) -> AnyLog | None:
+        """The log it was started from; None in a policy from a file, which does without."""
+        return self._origin.log
+
+    @property
+    def looks_at(self) -> Integers:
+        """Which of the log's encoded columns decisions look at."""
+        return np.empty(0, dtype=np.int64) if self._view is None else self._view.columns
+
+    def batch_probabilities(self, contexts: Floats, available: Bools | None) -> Floats:
+        """`probabilities` of many users at once, (n, K)."""
+        view = self._view
+        if view is None:
+            return chances_of(self.oracle, contexts[:, :0], available)
+        seen = np.empty((len(contexts), view.columns.size + 1))
+        seen[:, 0] = view.constant
+        np.subtract(contexts[:, view.columns], view.centres, out=seen[:, 1:])
+        seen[:, 1:] /= view.scales
+        return chances_of(self.oracle, seen, available)
+
+    def file_state(self) -> dict[str, object]:
+        """What a policy file holds of it: all but the rows."""
+        return {**self.__dict__, "_origin": Origin(None, None, self._origin.horizon)}
 
     @overload
     def play(self, context: ContextLike = None, available: Available = None) -> int: ...

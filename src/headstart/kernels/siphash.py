@@ -1,0 +1,108 @@
+"""SipHash-2-4 (Aumasson and Bernstein 2012): a keyed hash of ids, quick enough for every user of a table.
+
+An id is hashed as the text that one would write: 17 and "17" are one id, whatever file or engine they come from. With
+a key that nobody knew before, the 64 bits are as good as random; the first 53 are a uniform number.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headstart.arrays import Floats, Integers, Words
+from headstart.kernels.compile import kernel
+
+Bytes = NDArray[np.uint8]
+
+_SECRET0, _SECRET1 = np.uint64(0x736F6D6570736575), np.uint64(0x646F72616E646F6D)
+_SECRET2, _SECRET3 = np.uint64(0x6C7967656E657261), np.uint64(0x7465646279746573)
+_U11, _U13, _U16, _U17, _U21, _U32 = (np.uint64(n) for n in (11, 13, 16, 17, 21, 32))
+_U43, _U47, _U48, _U51, _U56, _U255 = (np.uint64(n) for n in (43, 47, 48, 51, 56, 255))
+_TO_UNIT = 1.0 / 9007199254740992.0  # 2^-53
+_LONGEST = 20  # characters of a whole number of 64 bits
+
+
+@kernel
+def _round(
+    a: np.uint64, b: np.uint64, c: np.uint64, d: np.uint64
+) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
+    a += b
+    b = ((b << _U13) | (b >> _U51)) ^ a
+    a = (a << _U32) | (a >> _U32)
+    c += d
+    d = ((d << _U16) | (d >> _U48)) ^ c
+    a += d
+    d = ((d << _U21) | (d >> _U43)) ^ a
+    c += b
+    b = ((b << _U17) | (b >> _U47)) ^ c
+    c = (c << _U32) | (c >> _U32)
+    return a, b, c, d
+
+
+@kernel
+def _hash(text: Bytes, start: int, stop: int, key: Words) -> np.uint64:
+    """The hash of text[start:stop]."""
+    a, b, c, d = key[0] ^ _SECRET0, key[1] ^ _SECRET1, key[0] ^ _SECRET2, key[1] ^ _SECRET3
+    place = start
+    while place <= stop:
+        left = min(stop - place, 8)
+        word = np.uint64(0) if left == 8 else np.uint64((stop - start) & 255) << _U56  # the last one has the length
+        for i in range(left):
+            word |= np.uint64(text[place + i]) << np.uint64(8 * i)
+        d ^= word
+        a, b, c, d = _round(a, b, c, d)
+        a, b, c, d = _round(a, b, c, d)
+        a ^= word
+        place += 8
+    c ^= _U255
+    for _ in range(4):
+        a, b, c, d = _round(a, b, c, d)
+    return a ^ b ^ c ^ d
+
+
+def hash_texts(text: Bytes, ends: Integers, key: Words, out: Words) -> None:
+    """The hashes of texts that stand one after another; the i-th is text[ends[i]:ends[i + 1]]."""
+    for i in range(out.size):
+        out[i] = _hash(text, ends[i], ends[i + 1], key)
+
+
+def hash_numbers(values: Integers, key: Words, out: Words) -> None:
+    """The hashes of whole numbers, each as it is written in decimal."""
+    text = np.empty(_LONGEST, np.uint8)
+    for i in range(out.size):
+        left = np.uint64(values[i])
+        if values[i] < 0:
+            left = np.uint64(0) - left
+        place = _LONGEST
+        while place == _LONGEST or left > np.uint64(0):
+            tens = left // np.uint64(10)
+            place -= 1
+            text[place] = np.uint8(left - tens * np.uint64(10)) + np.uint8(48)
+            left = tens
+        if values[i] < 0:
+            place -= 1
+            text[place] = 45
+        out[i] = _hash(text, place, _LONGEST, key)
+
+
+def as_uniforms(hashes: Words, out: Floats) -> None:
+    """The first 53 bits of each hash as a number in [0, 1)."""
+    for i in range(out.size):
+        out[i] = float(hashes[i] >> _U11) * _TO_UNIT
+
+
+def draw_actions(chances: Floats, uniforms: Floats, actions: Integers, taken: Floats) -> None:
+    """The action whose stretch of a row's cumulative sum holds its number, and its chance; never one without any."""
+    is_common = chances.shape[0] == 1  # one row for all users
+    for i in range(actions.size):
+        row = 0 if is_common else i
+        reached, last = 0.0, -1
+        for a in range(chances.shape[1]):
+            chance = chances[row, a]
+            if chance > 0.0:
+                reached += chance
+                last = a
+                if uniforms[i] < reached:
+                    break
+        actions[i] = last
+        taken[i] = chances[row, last]

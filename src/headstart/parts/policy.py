@@ -1,0 +1,84 @@
+"""Policy: what whatever decides can do with files and tables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, cast
+
+from headstart.parts.contracts import Oracle
+
+if TYPE_CHECKING:  # these rooms speak of policies: they are imported when they are used
+    from headstart.logs.any_log import AnyLog
+    from headstart.parts.tables.decisions import Decisions
+    from headstart.parts.tables.rule import Unseen
+
+
+class Policy:
+    """A policy is a file, and decides for a table of users."""
+
+    def save(self, path: str | os.PathLike[str], *, log: AnyLog | None = None, parts: Iterable[type] = ()) -> None:
+        """Write the policy to one file, from which `headstart.load` makes it again, without the log.
+
+        Parameters
+        ----------
+        path
+            The file. It is there as a whole, or as it was before.
+        log
+            The log whose columns and labels it speaks, for an oracle that was made without one.
+        parts
+            Classes of your own that it is made of.
+        """
+        from headstart.parts.files.policy_file import save
+
+        save(cast(Oracle, self), path, log=log, parts=parts)
+
+    def decide(
+        self,
+        users: object,
+        *,
+        id: str | None = None,
+        available: str | None = None,
+        keep: Sequence[str] | None = None,
+        vector: bool = False,
+        salt: str | int | None = None,
+        unseen: Unseen = "warn",
+        n_threads: int | None = None,
+    ) -> Decisions:
+        """An action for each user of a table, all decided before any outcome comes. Nothing is learnt.
+
+        Parameters
+        ----------
+        users
+            A path (Parquet, CSV, JSON lines), a pandas, polars or Spark frame, an Arrow or Ibis table, a list of
+            mappings, a Log or a matrix.
+        id
+            The column that names a user: the same id gets the same action, in whatever order, portion or engine.
+            None: the first of id, user_id, customer_id, event_id and uid that is there.
+        available
+            The column of the actions that a user may get: a list of labels, or text with | between them.
+        keep
+            Columns that are handed on. None: those that are decided on, so that the decisions with their outcomes
+            are a log.
+        vector
+            Whether the chance of every action is told, in `probabilities`, not only that of the one drawn.
+        salt
+            What draws depend on besides the id. None: the policy's digest, so that one that has learnt draws anew.
+        unseen
+            Of a category that the log never showed: "warn" counts it, "error" refuses the table.
+        n_threads
+            Decisions do not depend on it.
+        """
+        from headstart.parts.tables.decisions import decide
+
+        return decide(
+            cast(Oracle, self),
+            users,
+            id=id,
+            available=available,
+            keep=keep,
+            vector=vector,
+            salt=salt,
+            unseen=unseen,
+            n_threads=n_threads,
+        )

@@ -1,0 +1,200 @@
+"""Decisions for a table of users: made in portions when somebody reads them, always the same ones."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from headstart.errors import ContextError, OptionError
+from headstart.logs.encoding import Encoding
+from headstart.logs.tables.users import ROW, Users, open_users
+from headstart.parts.abilities import OracleAbilities, missing_method
+from headstart.parts.contracts import Oracle
+from headstart.parts.files.policy_file import digest
+from headstart.parts.identity import Identity, identity_of
+from headstart.parts.names import Names
+from headstart.parts.tables.account import Account, Tally
+from headstart.parts.tables.queue import line_up
+from headstart.parts.tables.rule import ACTION, PROPENSITY, VECTOR, Asked, DecisionRule, Unseen
+from headstart.parts.tables.survey import Survey, survey
+from headstart.parts.tables.writing import check_target, open_target
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_IDS = ("id", "user_id", "customer_id", "event_id", "uid")
+
+
+class Decisions:
+    """One row for each user, in their order: the id, the columns that were decided on, the action, its propensity.
+
+    Nothing is decided before somebody reads: `batches`, `to_arrow`, `to_pandas` or `write`. Reading again decides the
+    same again. `account` says who gets what, how many are tried on and why, once all have been read.
+    """
+
+    def __init__(self, rule: DecisionRule, users: Users, n_users: int) -> None:
+        self.rule, self._users, self.n_users = rule, users, n_users
+        self.account: Account | None = None
+
+    @property
+    def salt(self) -> str:
+        """What the draws depend on besides the ids; recorded, so that a decision can be made again."""
+        return self.rule.asked.salt
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The columns."""
+        return self.rule.schema(self._users.schema)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The decisions as Arrow record batches; memory does not grow with their number."""
+        tally, first_row = Tally(self.rule.names.labels), 0
+        columns = self.rule.asked.columns(self.rule.names)
+        with ThreadPoolExecutor(self.rule.n_threads) as pool:
+            for rows in self._users.read(columns):
+                portion = self.rule.decide(rows, first_row, pool)
+                first_row += rows.num_rows
+                tally.add(portion)
+                yield portion.rows
+        if first_row != self.n_users:
+            raise ContextError(
+                f"{self._users.place}: {first_row:,} users where {self.n_users:,} were counted: the table changed"
+            )
+        self.account = tally.account(self.salt, self.rule.queue)
+
+    def to_arrow(self) -> pa.Table:
+        """All decisions in memory."""
+        import pyarrow as pa
+
+        return pa.Table.from_batches(list(self.batches()), schema=self.schema)
+
+    def to_pandas(self) -> object:
+        """All decisions as a pandas frame."""
+        return self.to_arrow().to_pandas()
+
+    def write(self, path: str | os.PathLike[str], progress: Callable[[int], object] | None = None) -> Account:
+        """Write Parquet, CSV or JSON lines, by the path's suffix. Whoever is killed in the middle leaves no file."""
+        target = Path(path)
+        about: dict[str, object] = {"salt": self.salt, "users": self.n_users, "id": self.rule.asked.id}
+        with open_target(target, self.schema, about) as put:
+            for rows in self.batches():
+                put(rows)
+                if progress is not None:
+                    progress(rows.num_rows)
+        assert self.account is not None
+        return self.account
+
+    def __repr__(self) -> str:
+        return f"Decisions({self.n_users:,} users of {self._users.place}, salt {self.salt})"
+
+
+def decide(
+    policy: Oracle,
+    users: object,
+    *,
+    id: str | None = None,
+    available: str | None = None,
+    keep: Sequence[str] | None = None,
+    vector: bool = False,
+    salt: str | int | None = None,
+    unseen: Unseen = "warn",
+    n_threads: int | None = None,
+) -> Decisions:
+    """Decide for a table of users before any of their outcomes. See `Policy.decide`."""
+    settle(policy)
+    identity = identity_of(policy)
+    names = names_of(policy, identity)
+    table = open_users(users, names.context_names)
+    asked = _as_asked(policy, table, names, id, available, keep, salt)
+    asked = replace(asked, has_vector=vector, unseen=_check_unseen(unseen))
+    _check_columns(table, asked, names, identity)
+    found = survey(table, asked.columns(names), asked.id, asked.salt)
+    rule = make_rule(policy, names, asked, found, n_threads)
+    return Decisions(rule, table, found.n_users)
+
+
+def make_rule(policy: Oracle, names: Names, asked: Asked, found: Survey, n_threads: int | None) -> DecisionRule:
+    """The rule for so many users such as the sample's."""
+    n_features = OracleAbilities(policy).n_features or 0
+    alone = DecisionRule(line_up(policy, 1, np.empty((0, 0)), None), names, asked, n_features)
+    (rows,) = found.sample.to_batches() or [None]
+    seen = alone.see(rows, 0)
+    masks = None if asked.available is None else seen.masks[seen.which]
+    queue = line_up(policy, found.n_users, seen.contexts, masks)
+    return replace(alone, queue=queue, n_threads=n_threads or os.cpu_count() or 1)
+
+
+def settle(policy: Oracle) -> None:
+    """Make the virtual plays that are due, for a policy that has some."""
+    if missing_method(policy, "settle") is None:
+        policy.settle()  # type: ignore[attr-defined]
+
+
+def names_of(policy: Oracle, identity: Identity | None) -> Names:
+    """The words that a policy speaks: its log's, or x0, x1, ... and 0, 1, ... if it has none."""
+    d = OracleAbilities(policy).n_features or 0
+    if identity is None:
+        return Names(Encoding.of_numbers(f"x{j}" for j in range(d)), np.arange(d), range(policy.n_actions))
+    n_columns = len(identity.encoding.names)
+    looked_at = OracleAbilities(policy).looks_at
+    if looked_at is None:
+        looked_at = np.arange(n_columns if d else 0)
+    if d not in (0, n_columns):
+        raise ContextError(f"the policy looks at {d} columns, its log has {n_columns}: which they are is not known")
+    return Names(identity.encoding, looked_at, identity.action_names)
+
+
+def _as_asked(
+    policy: Oracle,
+    table: Users,
+    names: Names,
+    id: str | None,
+    available: str | None,
+    keep: Sequence[str] | None,
+    salt: str | int | None,
+) -> Asked:
+    chosen = id or next((name for name in (ROW, *_IDS) if name in table.columns), None)
+    if chosen is None:
+        raise OptionError(
+            f"{table.place}: which column names a user? give id=, one of {', '.join(table.columns[:20])}"
+        )
+    kept = names.asked.columns if keep is None else tuple(keep)
+    told = digest(policy) if salt is None else str(salt)
+    return Asked(
+        chosen, told, available, tuple(dict.fromkeys(name for name in kept if name != chosen)), place=table.place
+    )
+
+
+def _check_unseen(unseen: str) -> Unseen:
+    if unseen == "warn":
+        return "warn"
+    if unseen == "error":
+        return "error"
+    raise OptionError(f"unseen must be 'warn' or 'error', got {unseen!r}")
+
+
+def _check_columns(table: Users, asked: Asked, names: Names, identity: Identity | None) -> None:
+    table.check_columns([asked.id], "the ids of the users")
+    table.check_columns(names.asked.columns, "the policy looks at it")
+    table.check_columns(asked.keep, "it is to be kept")
+    if asked.available is not None:
+        table.check_columns([asked.available], "the actions that are available")
+    outcome = None if identity is None else identity.outcome
+    if outcome is not None and outcome in table.columns:
+        raise ContextError(
+            f"{table.place}: has the column {outcome!r}, which is the outcome of the log: these users' outcomes are "
+            "known, or it is another table than you think; leave the column out"
+        )
+    for name in (ACTION, PROPENSITY, VECTOR):
+        if name in (asked.id, *asked.keep):
+            raise ContextError(f"{table.place}: the column {name!r} has the name of what is decided: rename it")
+
+
+__all__ = ["Decisions", "check_target", "decide", "make_rule", "names_of", "settle"]

@@ -1,0 +1,131 @@
+"""A batch is not a stream: n users are decided before any outcome, so what is worth trying is not tried n times.
+
+A user of a batch stands nowhere in a queue: the order of a table means nothing. So a user's chances are the average
+over the places that he might have had: P(a | x) = (1/n) sum over t of p_t(a | x), where p_t are the policy's chances
+when t users are decided whose outcomes are still to come. What is in flight at place t is found by letting a stated
+sample of the users go through the queue, with the expected number of each action (`expect`). Places are 0, 1, 2, ...
+and from the eighth on each an eighth further than the one before. Once nobody in the sample is tried on, the queue
+stays as it is.
+
+The chances are exact for the rule by which actions are drawn: they are what is drawn from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from headstart import kernels
+from headstart.arrays import Bools, Floats
+from headstart.kernels import is_implemented
+from headstart.parts.abilities import OracleAbilities, missing_method
+from headstart.parts.contracts import Oracle
+from headstart.parts.tables.chances import chances_of
+from headstart.parts.wrapper import layers
+
+_FINENESS = 8  # a place is 1/8 further in the queue than the one before
+_AT_A_PLACE = 32  # users of the sample that stand for all who are decided at one place
+_QUIET = 8  # places in a row where nobody is tried on before the queue is taken to stay as it is
+_MOST_TOLD = 200_000  # decisions in flight that a policy is told of
+
+
+@dataclass(frozen=True)
+class Queue:
+    """The policy at some places of the queue, and the share of the users that each stands for."""
+
+    places: Sequence[Oracle]
+    shares: Floats  # (L,), which sum to 1
+    starts: tuple[int, ...]  # (L,) users decided before
+    is_blind: bool = False  # the policy does not weigh what is in flight
+    is_settled: bool = False  # at the last place nobody is tried on any more
+
+    def chances(self, contexts: Floats, available: Bools | None, pool: ThreadPoolExecutor | None = None) -> Floats:
+        """P(a | x) of each row, (n, K)."""
+        first = chances_of(self.places[0], contexts, available, pool)
+        if len(self.places) == 1:
+            return first
+        last = chances_of(self.places[-1], contexts, available, pool)
+        total = np.empty_like(first)
+        self._average(0, len(self.places) - 1, first, last, contexts, available, total, pool)
+        return total
+
+    def _average(
+        self,
+        low: int,
+        high: int,
+        first: Floats,
+        last: Floats,
+        contexts: Floats,
+        available: Bools | None,
+        out: Floats,
+        pool: ThreadPoolExecutor | None,
+    ) -> None:
+        """The shares of places low..high times their chances, into `out`; the chances at both ends are known.
+
+        Where they are the same, those in between are taken to be: what is in flight takes reasons to explore away,
+        one after the other, and brings none back.
+        """
+        inside = float(self.shares[low : high + 1].sum())
+        out[:] = first * inside
+        if high - low < 2:
+            out[:] = first * self.shares[low] + last * self.shares[high]
+            return
+        rows = np.flatnonzero((first != last).any(axis=1))
+        if not rows.size:
+            return
+        middle = (low + high) // 2
+        chosen, mask = contexts[rows], None if available is None else available[rows]
+        between = chances_of(self.places[middle], chosen, mask, pool)
+        left, right = np.empty_like(between), np.empty_like(between)
+        self._average(low, middle, first[rows], between, chosen, mask, left, pool)
+        self._average(middle, high, between, last[rows], chosen, mask, right, pool)
+        out[rows] = left + right - between * self.shares[middle]  # it stands in both halves
+
+
+def weighs_flight(policy: Oracle) -> bool:
+    """Whether it is anything to the policy that decisions are in flight."""
+    inner = list(layers(policy))[-1]
+    state = OracleAbilities(inner).kernel_state
+    if state is not None:
+        return is_implemented(kernels.expect, type(state))
+    return missing_method(inner, "expect") is None
+
+
+def line_up(policy: Oracle, n_users: int, contexts: Floats, available: Bools | None) -> Queue:
+    """The queue of so many users, of whom `contexts` and `available` are a sample, (m, d) and (m, K)."""
+    is_blind = not weighs_flight(policy)
+    if is_blind or n_users < 2 or not len(contexts):
+        return Queue([policy], np.ones(1), (0,), is_blind)
+    moving, places, starts = OracleAbilities(policy).copy(), [policy], [0]
+    carried, told, quiet, t, turn = np.zeros(policy.n_actions), 0, 0, 0, 0
+    while t < n_users and quiet < _QUIET and told < _MOST_TOLD:
+        block = min(max(1, t // _FINENESS), n_users - t)
+        if t:
+            places.append(OracleAbilities(moving).copy())
+            starts.append(t)
+        rows = (turn + np.arange(min(block, _AT_A_PLACE))) % len(contexts)
+        turn += rows.size
+        mask = None if available is None else available[rows]
+        chances = chances_of(moving, contexts[rows], mask)
+        quiet = quiet + 1 if (chances.max(axis=1) == 1.0).all() else 0
+        for row, chance in zip(rows.tolist(), chances, strict=True):
+            carried += chance * (block / rows.size)
+            told += _tell(moving, contexts[row], carried)
+        t += block
+    ends = np.array([*starts[1:], n_users], dtype=np.float64)
+    return Queue(places, (ends - np.array(starts)) / n_users, tuple(starts), is_settled=quiet >= _QUIET)
+
+
+def _tell(policy: Oracle, context: Floats, carried: Floats) -> int:
+    """Tell the policy of the whole decisions among those carried; the rest stays to be carried."""
+    n_told = 0
+    for action in np.flatnonzero(carried >= 1.0).tolist():
+        whole = int(carried[action])
+        carried[action] -= whole
+        for _ in range(min(whole, _MOST_TOLD)):
+            OracleAbilities(policy).expect(context if context.size else None, action)
+        n_told += whole
+    return n_told

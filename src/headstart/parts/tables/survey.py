@@ -1,0 +1,106 @@
+"""A first look at a table of users: how many they are, that no id comes twice, and a sample that no order moves.
+
+The sample is the users with the smallest hashes of their ids (by a key of its own), so every engine takes the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from headstart.arrays import Words
+from headstart.errors import ContextError
+from headstart.logs.tables.ids import SeenIds, hash_ids, key_of
+from headstart.logs.tables.users import Users
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SAMPLED = 1024
+
+
+class Survey(NamedTuple):
+    """What one pass over the users showed."""
+
+    n_users: int
+    sample: pa.Table  # SAMPLED users at most, by the hash of their id
+
+
+def survey(users: Users, columns: Sequence[str], id: str, salt: str) -> Survey:
+    """Count the users, look for ids that come twice, and take the sample, with these columns."""
+    ids = SeenIds()
+    try:
+        smallest = _Smallest()
+        for rows in users.read(columns):
+            hashes = hash_ids(rows.column(id), key_of("sample", salt), users.place, ids.n)
+            ids.add(hashes)
+            smallest.add(rows, hashes)
+        if not ids.n:
+            raise ContextError(f"{users.place}: there are columns but no users")
+        repeated = ids.find_repeated()
+        if repeated.size:
+            _refuse_repeated(users, id, ids, repeated)
+        return Survey(ids.n, smallest.table())
+    finally:
+        ids.close()
+
+
+class _Smallest:
+    """Keeps the rows of the smallest hashes, in the order of these."""
+
+    def __init__(self) -> None:
+        self._rows: pa.Table | None = None
+        self._hashes: Words = np.empty(0, dtype=np.uint64)
+
+    def add(self, rows: pa.RecordBatch, hashes: Words) -> None:
+        import pyarrow as pa
+
+        if self._hashes.size == SAMPLED:
+            near = np.flatnonzero(hashes < self._hashes[-1])
+        else:
+            near = np.arange(hashes.size)
+        if near.size > SAMPLED:
+            near = near[np.argpartition(hashes[near], SAMPLED)[:SAMPLED]]
+        if not near.size:
+            return
+        chosen = pa.Table.from_batches([rows]).take(pa.array(near))
+        both = chosen if self._rows is None else pa.concat_tables([self._rows, chosen])
+        joined = np.concatenate([self._hashes, hashes[near]])
+        order = np.argsort(joined, kind="stable")[:SAMPLED]
+        self._rows, self._hashes = both.take(pa.array(order)), joined[order]
+
+    def table(self) -> pa.Table:
+        assert self._rows is not None, "there are users"
+        return self._rows.combine_chunks()
+
+
+def smallest_of(portions: Iterable[tuple[pa.RecordBatch, Words]]) -> tuple[pa.Table, Words]:
+    """The rows of the smallest hashes among all portions, and their hashes: for an engine that looks by parts."""
+    kept = _Smallest()
+    for rows, hashes in portions:
+        kept.add(rows, hashes)
+    return kept.table(), kept._hashes
+
+
+def _refuse_repeated(users: Users, id: str, ids: SeenIds, repeated: Words) -> None:
+    """An error with both places, unless two different ids only share a hash."""
+    rows = ids.rows_of(repeated)
+    seen: dict[str, int] = {}
+    for row, value in zip(rows.tolist(), _values_at(users, id, rows.tolist()), strict=True):
+        if str(value) in seen:
+            raise ContextError(
+                f"{users.place}: the id {value!r} comes twice, in rows {seen[str(value)] + 1:,} and {row + 1:,}: one "
+                "user gets one action; leave one of them out"
+            )
+        seen[str(value)] = row
+
+
+def _values_at(users: Users, column: str, rows: Sequence[int]) -> Iterator[object]:
+    start, wanted = 0, list(rows)
+    for portion in users.read([column]):
+        stop = start + portion.num_rows
+        while wanted and wanted[0] < stop:
+            yield portion.column(column)[wanted.pop(0) - start].as_py()
+        start = stop

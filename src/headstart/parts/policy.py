@@ -11,6 +11,7 @@ from headstart.parts.contracts import Oracle
 if TYPE_CHECKING:  # these rooms speak of policies: they are imported when they are used
     from headstart.logs.any_log import AnyLog
     from headstart.parts.tables.decisions import Decisions
+    from headstart.parts.tables.learning import Learnt
     from headstart.parts.tables.rule import Unseen
 
 
@@ -81,4 +82,45 @@ class Policy:
             salt=salt,
             unseen=unseen,
             n_threads=n_threads,
+        )
+
+    def learn(
+        self,
+        outcomes: object,
+        decisions: object,
+        *,
+        id: str | None = None,
+        outcome: str = "outcome",
+        default: float | None = None,
+        time: str | None = None,
+        until: str | float | None = None,
+        log: str | os.PathLike[str] | None = None,
+    ) -> Learnt:
+        """Learn what came of decisions that `decide` made, joined by id; says what became of each.
+
+        Parameters
+        ----------
+        outcomes, decisions
+            Tables, as `decide` takes and writes them.
+        id, outcome
+            The column of ids in both tables, and that of the outcome.
+        default
+            The outcome of a user of whom none came. None: he is not learnt from.
+        time, until
+            The column of an outcome's time, and the end of the window: what came later is late, and not learnt.
+        log
+            Where to write the decisions with their outcomes: a log, for the next audit or start.
+        """
+        from headstart.parts.tables.learning import learn
+
+        return learn(
+            cast(Oracle, self),
+            outcomes,
+            decisions,
+            id=id,
+            outcome=outcome,
+            default=default,
+            time=time,
+            until=until,
+            log=log,
         )

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,13 +21,15 @@ from headstart.parts.files.policy_file import digest
 from headstart.parts.identity import Identity, identity_of
 from headstart.parts.names import Names
 from headstart.parts.tables.account import Account, Tally
+from headstart.parts.tables.on_spark import decide_on_spark, is_spark, open_spark_users, survey_spark
 from headstart.parts.tables.queue import line_up
 from headstart.parts.tables.rule import ACTION, PROPENSITY, VECTOR, Asked, DecisionRule, Unseen
 from headstart.parts.tables.survey import Survey, survey
-from headstart.parts.tables.writing import check_target, open_target
+from headstart.parts.tables.writing import open_target
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql import DataFrame
 
 _IDS = ("id", "user_id", "customer_id", "event_id", "uid")
 
@@ -36,11 +38,12 @@ class Decisions:
     """One row for each user, in their order: the id, the columns that were decided on, the action, its propensity.
 
     Nothing is decided before somebody reads: `batches`, `to_arrow`, `to_pandas` or `write`. Reading again decides the
-    same again. `account` says who gets what, how many are tried on and why, once all have been read.
+    same again. Of users on Spark they are `frame`, and made on the executors. `account` says who gets what, how many
+    are tried on and why, once all have been read.
     """
 
-    def __init__(self, rule: DecisionRule, users: Users, n_users: int) -> None:
-        self.rule, self._users, self.n_users = rule, users, n_users
+    def __init__(self, rule: DecisionRule, users: Users, n_users: int, frame: DataFrame | None = None) -> None:
+        self.rule, self._users, self.n_users, self.frame = rule, users, n_users, frame
         self.account: Account | None = None
 
     @property
@@ -111,13 +114,15 @@ def decide(
     settle(policy)
     identity = identity_of(policy)
     names = names_of(policy, identity)
-    table = open_users(users, names.context_names)
+    table = open_spark_users(users) if is_spark(users) else open_users(users, names.context_names)
     asked = _as_asked(policy, table, names, id, available, keep, salt)
     asked = replace(asked, has_vector=vector, unseen=_check_unseen(unseen))
     _check_columns(table, asked, names, identity)
-    found = survey(table, asked.columns(names), asked.id, asked.salt)
+    look = partial(survey_spark, users) if is_spark(users) else partial(survey, table)
+    found = look(asked.columns(names), asked.id, asked.salt)
     rule = make_rule(policy, names, asked, found, n_threads)
-    return Decisions(rule, table, found.n_users)
+    frame = decide_on_spark(users, rule, table) if is_spark(users) else None
+    return Decisions(rule, table, found.n_users, frame)
 
 
 def make_rule(policy: Oracle, names: Names, asked: Asked, found: Survey, n_threads: int | None) -> DecisionRule:
@@ -151,6 +156,16 @@ def names_of(policy: Oracle, identity: Identity | None) -> Names:
     return Names(identity.encoding, looked_at, identity.action_names)
 
 
+def find_id(table: Users, id: str | None) -> str:
+    """The column of ids: the one that is named, or one that is called like it."""
+    chosen = id or next((name for name in (ROW, *_IDS) if name in table.columns), None)
+    if chosen is None:
+        raise OptionError(
+            f"{table.place}: which column names a user? give id=, one of {', '.join(table.columns[:20])}"
+        )
+    return chosen
+
+
 def _as_asked(
     policy: Oracle,
     table: Users,
@@ -160,11 +175,7 @@ def _as_asked(
     keep: Sequence[str] | None,
     salt: str | int | None,
 ) -> Asked:
-    chosen = id or next((name for name in (ROW, *_IDS) if name in table.columns), None)
-    if chosen is None:
-        raise OptionError(
-            f"{table.place}: which column names a user? give id=, one of {', '.join(table.columns[:20])}"
-        )
+    chosen = find_id(table, id)
     kept = names.asked.columns if keep is None else tuple(keep)
     told = digest(policy) if salt is None else str(salt)
     return Asked(
@@ -195,6 +206,3 @@ def _check_columns(table: Users, asked: Asked, names: Names, identity: Identity 
     for name in (ACTION, PROPENSITY, VECTOR):
         if name in (asked.id, *asked.keep):
             raise ContextError(f"{table.place}: the column {name!r} has the name of what is decided: rename it")
-
-
-__all__ = ["Decisions", "check_target", "decide", "make_rule", "names_of", "settle"]

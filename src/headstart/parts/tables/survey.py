@@ -54,6 +54,10 @@ class _Smallest:
         self._rows: pa.Table | None = None
         self._hashes: Words = np.empty(0, dtype=np.uint64)
 
+    @property
+    def hashes(self) -> Words:
+        return self._hashes
+
     def add(self, rows: pa.RecordBatch, hashes: Words) -> None:
         import pyarrow as pa
 
@@ -76,12 +80,12 @@ class _Smallest:
         return self._rows.combine_chunks()
 
 
-def smallest_of(portions: Iterable[tuple[pa.RecordBatch, Words]]) -> tuple[pa.Table, Words]:
-    """The rows of the smallest hashes among all portions, and their hashes: for an engine that looks by parts."""
+def smallest_of(portions: Iterable[tuple[pa.RecordBatch, Words]]) -> tuple[pa.Table, Words] | None:
+    """The rows of the smallest hashes among all portions, and these, for an engine that looks by parts; None: no rows."""
     kept = _Smallest()
     for rows, hashes in portions:
         kept.add(rows, hashes)
-    return kept.table(), kept._hashes
+    return (kept.table(), kept.hashes) if kept.hashes.size else None
 
 
 def _refuse_repeated(users: Users, id: str, ids: SeenIds, repeated: Words) -> None:

@@ -9,6 +9,7 @@ import re
 
 _NAMES = (
     "action|outcome|contexts|confounders|propensity|unit|timestamp|id|where|missing|format|query|population|horizon"
+    "|available|keep|salt|unseen|default|until|time"
 )
 _ALONE = re.compile(rf"(?<![\w.'\"-])({_NAMES})=(?=[\s,;.)]|$)")
 _VALUE = re.compile(rf"(?<![\w.'\"-])({_NAMES})=('[^']*'|\"[^\"]*\"|False|\[[^\]]*\]|\{{[^}}]*\}})")

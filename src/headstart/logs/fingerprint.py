@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from dataclasses import dataclass
 
@@ -21,14 +22,21 @@ class Fingerprint:
     columns: tuple[str, ...]
     rows: Floats  # (K,)
     outcomes: Floats  # (K,)
+    squares: Floats  # (K,) of the outcomes
 
     @classmethod
     def of(cls, log: AnyLog) -> Fingerprint:
         """The fingerprint of a log, or of a table of any size."""
         sums = log.action_sums(("n", "y", "yy"))
-        return cls(
-            tuple(log.action_names), log.encoding.columns, np.array(sums.n, dtype=np.float64), np.array(sums.y)
-        )
+        counted = (np.array(each, dtype=np.float64) for each in (sums.n, sums.y, sums.yy))
+        return cls(tuple(log.action_names), log.encoding.columns, *counted)
+
+    def mean_outcome(self) -> tuple[float, float]:
+        """The mean outcome of all rows, and its standard error."""
+        n = float(self.rows.sum())
+        mean = float(self.outcomes.sum()) / n
+        variance = max(float(self.squares.sum()) / n - mean * mean, 0.0)
+        return mean, math.sqrt(variance / n)
 
     def difference(self, other: Fingerprint) -> str | None:
         """The first thing in which another log differs, in words; None: they are the same."""

@@ -42,6 +42,7 @@ class Policy:
         available: str | None = None,
         keep: Sequence[str] | None = None,
         vector: bool = False,
+        floor: float = 0.0,
         salt: str | int | None = None,
         unseen: Unseen = "warn",
         n_threads: int | None = None,
@@ -63,6 +64,9 @@ class Policy:
             are a log.
         vector
             Whether the chance of every action is told, in `probabilities`, not only that of the one drawn.
+        floor
+            The share of users who get any available action, each with the same chance: (1 - floor) P + floor / K. It
+            is what makes the decisions a log of every action for every kind of user.
         salt
             What draws depend on besides the id. None: the policy's digest, so that one that has learnt draws anew.
         unseen
@@ -79,6 +83,7 @@ class Policy:
             available=available,
             keep=keep,
             vector=vector,
+            floor=floor,
             salt=salt,
             unseen=unseen,
             n_threads=n_threads,

@@ -15,6 +15,8 @@ from headstart.judgement.audit.trust import Trust
 from headstart.kernels import expect, implements, kernel, play, probabilities, release, update
 from headstart.kernels.states import load_state, save_state
 from headstart.logs.any_log import AnyLog
+from headstart.oracles.knowledge_gradient import KnowledgeGradient
+from headstart.oracles.lin_knowledge_gradient import LinKnowledgeGradient
 from headstart.parts import ContextLike, Oracle, OracleAbilities, Saved, State, Wrapper, load_parts, save_parts
 from headstart.parts.names import NamedUser, Names, as_user, has_text
 from headstart.parts.tables.chances import chances_of
@@ -147,14 +149,27 @@ class Started(Wrapper):
 
     def batch_probabilities(self, contexts: Floats, available: Bools | None) -> Floats:
         """`probabilities` of many users at once, (n, K)."""
+        seen = contexts[:, :0] if self._view is None else self._see_rows(contexts)
+        return chances_of(self.oracle, seen, available)
+
+    def expected_outcomes(self, contexts: Floats) -> tuple[Floats, Floats] | None:
+        """What is expected of each action for many users, and how sure that is, (n, K) each; None: a forest."""
+        if isinstance(self.oracle, LinKnowledgeGradient):
+            return self.oracle.predict(self._see_rows(contexts))
+        if not isinstance(self.oracle, KnowledgeGradient):
+            return None
+        told, shape = self.oracle.readings(), (len(contexts), self.n_actions)
+        return np.broadcast_to(told.means, shape), np.broadcast_to(told.standard_errors, shape)
+
+    def _see_rows(self, contexts: Floats) -> Floats:
+        """`seen` of many users at once."""
         view = self._view
-        if view is None:
-            return chances_of(self.oracle, contexts[:, :0], available)
+        assert view is not None
         seen = np.empty((len(contexts), view.columns.size + 1))
         seen[:, 0] = view.constant
         np.subtract(contexts[:, view.columns], view.centres, out=seen[:, 1:])
         seen[:, 1:] /= view.scales
-        return chances_of(self.oracle, seen, available)
+        return seen
 
     def file_state(self) -> dict[str, object]:
         """What a policy file holds of it: all but the rows."""

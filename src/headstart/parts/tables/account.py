@@ -10,7 +10,7 @@ import numpy as np
 from headstart.arrays import Floats, Integers
 from headstart.logs.tables.encoded import Surprises
 from headstart.parts.tables.queue import Queue
-from headstart.parts.tables.rule import Portion
+from headstart.parts.tables.rule import DecisionRule, Portion
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,12 @@ class Tally:
         self._exploring += float((1.0 - portion.chances.max(axis=1)).sum()) * times
         self._surprises.update(portion.surprises)
 
-    def account(self, salt: str, queue: Queue) -> Account:
-        n = int(self._counts.sum())
-        why = _explain(queue, n, self._exploring)
+    def account(self, rule: DecisionRule) -> Account:
+        salt, floor, n = rule.asked.salt, rule.asked.floor, int(self._counts.sum())
+        by_floor = floor * n * (1.0 - 1.0 / len(self._names))  # all available
+        why = _explain(rule.queue, n, max(self._exploring - by_floor, 0.0))
+        if floor:
+            why += f"; the floor of {floor:.3g} gives about {by_floor:,.0f} users another action by lot"
         return Account(self._names, self._counts, self._expected, self._exploring, self._surprises, salt, why)
 
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from headstart.arrays import Floats
+from headstart.checks import check_number
 from headstart.errors import ContextError, OptionError
 from headstart.logs.encoding import Encoding
 from headstart.logs.tables.users import ROW, Users, open_users
@@ -23,7 +25,7 @@ from headstart.parts.names import Names
 from headstart.parts.tables.account import Account, Tally
 from headstart.parts.tables.on_spark import decide_on_spark, is_spark, open_spark_users, survey_spark
 from headstart.parts.tables.queue import line_up
-from headstart.parts.tables.rule import ACTION, PROPENSITY, VECTOR, Asked, DecisionRule, Unseen
+from headstart.parts.tables.rule import ACTION, PROPENSITY, VECTOR, Asked, DecisionRule, Seen, Unseen
 from headstart.parts.tables.survey import Survey, survey
 from headstart.parts.tables.writing import open_target
 
@@ -42,8 +44,10 @@ class Decisions:
     are tried on and why, once all have been read.
     """
 
-    def __init__(self, rule: DecisionRule, users: Users, n_users: int, frame: DataFrame | None = None) -> None:
-        self.rule, self._users, self.n_users, self.frame = rule, users, n_users, frame
+    def __init__(
+        self, rule: DecisionRule, users: Users, n_users: int, sample: Seen, frame: DataFrame | None = None
+    ) -> None:
+        self.rule, self._users, self.n_users, self.frame, self._sample = rule, users, n_users, frame, sample
         self.account: Account | None = None
 
     @property
@@ -70,7 +74,12 @@ class Decisions:
             raise ContextError(
                 f"{self._users.place}: {first_row:,} users where {self.n_users:,} were counted: the table changed"
             )
-        self.account = tally.account(self.salt, self.rule.queue)
+        self.account = tally.account(self.rule)
+
+    def sampled(self) -> tuple[Floats, Floats]:
+        """Contexts, (m, d), and chances, (m, K), of a sample of the users that no order moves."""
+        chances = self.rule.chances(self._sample)
+        return self._sample.contexts, np.broadcast_to(chances, (len(self._sample.which), chances.shape[1]))
 
     def to_arrow(self) -> pa.Table:
         """All decisions in memory."""
@@ -106,6 +115,7 @@ def decide(
     available: str | None = None,
     keep: Sequence[str] | None = None,
     vector: bool = False,
+    floor: float = 0.0,
     salt: str | int | None = None,
     unseen: Unseen = "warn",
     n_threads: int | None = None,
@@ -116,24 +126,28 @@ def decide(
     names = names_of(policy, identity)
     table = open_spark_users(users) if is_spark(users) else open_users(users, names.context_names)
     asked = _as_asked(policy, table, names, id, available, keep, salt)
-    asked = replace(asked, has_vector=vector, unseen=_check_unseen(unseen))
+    asked = replace(
+        asked, has_vector=vector, floor=check_number("floor", floor, 0.0, 1.0), unseen=_check_unseen(unseen)
+    )
     _check_columns(table, asked, names, identity)
     look = partial(survey_spark, users) if is_spark(users) else partial(survey, table)
     found = look(asked.columns(names), asked.id, asked.salt)
-    rule = make_rule(policy, names, asked, found, n_threads)
+    rule, sample = make_rule(policy, names, asked, found, n_threads)
     frame = decide_on_spark(users, rule, table) if is_spark(users) else None
-    return Decisions(rule, table, found.n_users, frame)
+    return Decisions(rule, table, found.n_users, sample, frame)
 
 
-def make_rule(policy: Oracle, names: Names, asked: Asked, found: Survey, n_threads: int | None) -> DecisionRule:
-    """The rule for so many users such as the sample's."""
+def make_rule(
+    policy: Oracle, names: Names, asked: Asked, found: Survey, n_threads: int | None
+) -> tuple[DecisionRule, Seen]:
+    """The rule for so many users such as the sample's, and the sample as the policy sees it."""
     n_features = OracleAbilities(policy).n_features or 0
     alone = DecisionRule(line_up(policy, 1, np.empty((0, 0)), None), names, asked, n_features)
     (rows,) = found.sample.to_batches() or [None]
     seen = alone.see(rows, 0)
     masks = None if asked.available is None else seen.masks[seen.which]
     queue = line_up(policy, found.n_users, seen.contexts, masks)
-    return replace(alone, queue=queue, n_threads=n_threads or os.cpu_count() or 1)
+    return replace(alone, queue=queue, n_threads=n_threads or os.cpu_count() or 1), seen
 
 
 def settle(policy: Oracle) -> None:

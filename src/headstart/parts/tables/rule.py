@@ -34,6 +34,7 @@ class Asked:
     available: str | None = None
     keep: tuple[str, ...] = ()
     has_vector: bool = False
+    floor: float = 0.0  # the share of users who get any available action, each with the same chance
     unseen: Unseen = "warn"
     place: str = "the users"
 
@@ -100,10 +101,19 @@ class DecisionRule:
     def chances(self, seen: Seen, pool: ThreadPoolExecutor | None = None) -> Floats:
         """P(a | x) of each user, (n, K); (1, K) where it is one for all."""
         if not self.n_features:
-            found = self.queue.chances(np.empty((len(seen.masks), 0)), seen.masks)
+            found = self._floored(self.queue.chances(np.empty((len(seen.masks), 0)), seen.masks), seen.masks)
             return found if len(found) == 1 else found[seen.which]
         masks = None if self.asked.available is None else seen.masks[seen.which]
-        return self.queue.chances(seen.contexts, masks, pool)
+        found = self.queue.chances(seen.contexts, masks, pool)
+        return self._floored(found, seen.masks if masks is None else masks)
+
+    def _floored(self, chances: Floats, masks: Bools) -> Floats:
+        """(1 - floor) P + floor / the number of available actions, as the service mixes them."""
+        floor = self.asked.floor
+        if floor == 0.0:
+            return chances
+        mixed: Floats = (1.0 - floor) * chances + floor * masks / masks.sum(axis=1, keepdims=True)
+        return mixed
 
     def decide(self, rows: pa.RecordBatch, first_row: int = 0, pool: ThreadPoolExecutor | None = None) -> Portion:
         """One row for each user, in their order."""

@@ -81,7 +81,7 @@ class _Smallest:
 
 
 def smallest_of(portions: Iterable[tuple[pa.RecordBatch, Words]]) -> tuple[pa.Table, Words] | None:
-    """The rows of the smallest hashes among all portions, and these, for an engine that looks by parts; None: no rows."""
+    """The rows of the smallest hashes among all portions, and these, for engines that look by parts; None: none."""
     kept = _Smallest()
     for rows, hashes in portions:
         kept.add(rows, hashes)

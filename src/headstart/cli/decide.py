@@ -1,0 +1,177 @@
+"""`headstart decide`: an action for each user of a table, tonight, with the propensity it was drawn with."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from headstart.cli.log_options import LogOptions
+from headstart.cli.terminal import AsJson, Seed, app, out, print_error, progress_bar, split_names
+from headstart.cli.wording import as_options
+from headstart.errors import HeadstartError, OptionError
+
+if TYPE_CHECKING:
+    from headstart.judgement.start.gain import Gain
+    from headstart.logs.tables.users import Users
+    from headstart.parts.policy import Policy
+    from headstart.parts.tables.account import Account
+
+_LOG = "If it is a log"
+
+
+def _of_log(help: str) -> Any:  # what typer makes of an option has no type
+    return typer.Option(help=help, rich_help_panel=_LOG)
+
+
+@app.command("decide")
+def decide_table(
+    source: Annotated[
+        str,
+        typer.Argument(metavar="POLICY_OR_LOG", help="A file that policy.save or headstart learn wrote, or a log."),
+    ],
+    users: Annotated[str, typer.Argument(metavar="USERS", help="A table of users: CSV, Parquet or JSON lines.")],
+    target: Annotated[Path, typer.Option("--out", help="Where the decisions go: .parquet, .csv or .jsonl.")],
+    id: Annotated[str | None, typer.Option(help="The column that names a user; [bold]id[/bold] by default.")] = None,
+    available: Annotated[
+        str | None, typer.Option(help="The column of the actions that a user may get: a list, or text like a|b.")
+    ] = None,
+    keep: Annotated[
+        str | None, typer.Option(help="Columns to hand on; if not given, those that are decided on.")
+    ] = None,
+    vector: Annotated[bool, typer.Option("--vector", help="Also the chance of every action.")] = False,
+    floor: Annotated[
+        float,
+        typer.Option(help="The share of users who get an action by lot, for the next log's sake.", min=0.0, max=1.0),
+    ] = 0.0,
+    salt: Annotated[
+        str | None, typer.Option(help="What draws depend on besides the id; if not given, the policy's digest.")
+    ] = None,
+    unseen: Annotated[
+        str, typer.Option(help="Of a category that the log never showed: [bold]warn[/bold] or [bold]error[/bold].")
+    ] = "warn",
+    save: Annotated[Path | None, _of_log("Where to write the policy that was started.")] = None,
+    decide_on: Annotated[str | None, _of_log("Columns to decide on; if not given, one rule for all users.")] = None,
+    action: Annotated[str | None, _of_log("The column of the action taken.")] = None,
+    outcome: Annotated[str | None, _of_log("The column of what happened.")] = None,
+    contexts: Annotated[str | None, _of_log("Columns known before the decision; if not given, all.")] = None,
+    propensity: Annotated[str | None, _of_log("The column of the chance of the action taken.")] = None,
+    horizon: Annotated[int | None, _of_log("Users to come; if not given, those of the table.")] = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Decide for a table of users: action and propensity, one row for each, in their order.
+
+    [dim]headstart decide yesterday.csv customers.parquet --out tonight.parquet --save offer.policy[/dim]
+    starts from a log; [dim]headstart decide offer.policy customers.parquet --out tonight.parquet[/dim] goes on with a
+    policy.
+
+    The same id gets the same action, whatever the order of the table. All users are decided before any outcome: no
+    more of them are tried on than is worth it, and the summary says how many and why. The file is there as a whole or
+    not at all. When the outcomes have come: [dim]headstart learn[/dim].
+    """
+    from headstart.logs.tables.users import open_users
+    from headstart.parts.tables.writing import check_target
+
+    try:
+        check_target(target)
+        table = open_users(users)
+        if is_policy(source):
+            if save is not None:
+                raise OptionError("--save is for a policy that is started from a log; this one is a file already")
+            policy = load_policy(source)
+        else:
+            log = LogOptions(source, action=action, outcome=outcome, contexts=contexts, propensity=propensity)
+            policy = _start(log, decide_on, _horizon(horizon, table), seed)
+        decisions = policy.decide(
+            table,
+            id=id,
+            available=available,
+            keep=split_names(keep),
+            vector=vector,
+            floor=floor,
+            salt=salt,
+            unseen=unseen,  # type: ignore[arg-type]  # checked there
+        )
+        if save is not None:
+            policy.save(save)
+        gain = _gain(policy, decisions)
+        with progress_bar("decide", decisions.n_users) as advance:
+            account = decisions.write(target, progress=advance)
+    except HeadstartError as error:
+        print_error(as_options(str(error)))
+        raise typer.Exit(1) from None
+    _print_json(account, gain) if as_json else _print(account, gain, target)
+
+
+def is_policy(source: str) -> bool:
+    """Whether a file is a policy's: any other is a log."""
+    path = Path(source)
+    return path.suffix == ".policy" or (path.is_file() and zipfile.is_zipfile(path))
+
+
+def load_policy(source: str | Path) -> Policy:
+    """The policy of a file."""
+    from headstart.parts.files import load
+    from headstart.parts.policy import Policy
+
+    policy = load(source)
+    if not isinstance(policy, Policy):
+        raise OptionError(f"{source}: a {type(policy).__name__} does not decide for tables")
+    return policy
+
+
+def _start(log: LogOptions, decide_on: str | None, horizon: int | None, seed: int) -> Policy:
+    from headstart.judgement.start.start import start
+
+    with warnings.catch_warnings():  # the audit within says what they say
+        warnings.filterwarnings("ignore", category=UserWarning, module="headstart")
+        return start(log.scan(), decide_on=split_names(decide_on), horizon=horizon, rng=seed)
+
+
+def _horizon(horizon: int | None, table: Users) -> int | None:
+    if horizon is not None or table.n_rows is not None:
+        return horizon or table.n_rows or None
+    return sum(rows.num_rows for rows in table.read(table.columns[:1])) or None
+
+
+def _gain(policy: Policy, decisions: Any) -> Gain | None:
+    from headstart.judgement.start.gain import expected_gain
+    from headstart.judgement.start.started import Started
+
+    return expected_gain(policy, decisions) if isinstance(policy, Started) else None
+
+
+def _print(account: Account, gain: Gain | None, target: Path) -> None:
+    shown = Table(box=None, pad_edge=False)
+    for name in ("action", "users", "share"):
+        shown.add_column(name, justify="left" if name == "action" else "right")
+    for label, n in zip(account.action_names, account.counts.tolist(), strict=True):
+        shown.add_row(escape(str(label)), f"{n:,}", f"{n / max(account.n_users, 1):.1%}")
+    out.print(f"{account.n_users:,} users decided: [bold]{escape(str(target))}[/bold]\n", highlight=False)
+    out.print(shown)
+    out.print("")
+    for line in [account.why, *([] if gain is None else [str(gain)]), f"salt {account.salt}"]:
+        out.print(escape(line), highlight=False)
+    for line in account.warnings:
+        out.print(f"[yellow]Warning:[/yellow] {escape(line)}", highlight=False)
+
+
+def _print_json(account: Account, gain: Gain | None) -> None:
+    told = {
+        "users": account.n_users,
+        "actions": {str(k): n for k, n in zip(account.action_names, account.counts.tolist(), strict=True)},
+        "exploring": account.n_exploring,
+        "why": account.why,
+        "gain": None if gain is None else gain._asdict(),
+        "salt": account.salt,
+        "warnings": list(account.warnings),
+    }
+    sys.stdout.write(json.dumps(told) + "\n")

@@ -2,9 +2,12 @@
 
 import os
 import shutil
+import sys
 
 import pytest
 from hypothesis import settings
+
+os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # what Spark's executors run
 
 # The first example of a test may compile for seconds; and a test that fails must fail again tomorrow.
 settings.register_profile("headstart", deadline=None, derandomize=True, max_examples=60)

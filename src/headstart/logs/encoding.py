@@ -162,7 +162,7 @@ class Encoding:
                     found[column] = "missing"
             elif is_gap(user[column]):
                 found[column] = "missing"
-            elif not _is_among(places, user[column]):
+            elif not is_among(places, user[column]):
                 found[column] = "missing" if _is_marked(user[column]) else "unseen"
         return found
 
@@ -198,12 +198,13 @@ def as_number(column: str, value: Any) -> float | None:
 
 def find_place(places: Mapping[Hashable, int], value: Any) -> int | None:
     """The place of a category; of "missing" or "other" where the value is none of them and there is such a level."""
-    if _is_among(places, value):
+    if is_among(places, value):
         return places[value]
     return places.get(MISSING if is_gap(value) or _is_marked(value) else OTHER)
 
 
-def _is_among(places: Mapping[Hashable, int], value: Any) -> bool:
+def is_among(places: Mapping[Hashable, int], value: Any) -> bool:
+    """Whether a value is one of the categories."""
     try:
         return value in places
     except TypeError:  # a list, say: of no category

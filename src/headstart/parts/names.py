@@ -71,6 +71,10 @@ class Names:
         context[self._places] = self._asked.encode({column: user[column] for column in self._asked.columns})
         return context
 
+    def of_encoded(self) -> Names:
+        """The same for users who are given by the log's encoded columns."""
+        return Names(Encoding.of_numbers(self._names), self._places, self._actions)
+
     @property
     def asked(self) -> Encoding:
         """The columns that are looked at."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from headstart.arrays import Floats
 from headstart.errors import ContextError
-from headstart.logs.encoding import Encoding, as_number, find_place, is_gap
+from headstart.logs.encoding import Encoding, as_number, find_place, is_among, is_gap
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -84,7 +84,7 @@ def _fill_categories(
         at[i] = -1 if place is None else place
         if is_gap(label):
             found[column, "missing"] += int(counts[i])
-        elif label not in places:
+        elif not is_among(places, label):
             found[column, "unseen"] += int(counts[i])
     chosen = at[indices]
     rows = np.flatnonzero(chosen >= 0)

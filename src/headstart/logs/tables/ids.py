@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
-from headstart.arrays import Floats, Integers, Words
+from headstart.arrays import Floats, Words
 from headstart.errors import ContextError
 from headstart.kernels import compiled
 from headstart.kernels.siphash import as_uniforms, hash_numbers, hash_texts
@@ -17,7 +16,7 @@ from headstart.kernels.siphash import as_uniforms, hash_numbers, hash_texts
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_AT_ONCE = 1 << 24  # hashes that are compared in memory: 128 MB
+_PARTS = 32  # files of hashes, of which one at a time is in memory: 25 MB for 100 million ids
 
 
 def key_of(purpose: str, salt: str) -> Words:
@@ -61,40 +60,32 @@ class SeenIds:
     """Remembers the hash of every id, on disk, to find one that comes twice."""
 
     def __init__(self) -> None:
-        self._file = tempfile.TemporaryFile(prefix="headstart-ids-")  # noqa: SIM115  # closed in `close`
+        self._files = [tempfile.TemporaryFile(prefix="headstart-ids-") for _ in range(_PARTS)]  # noqa: SIM115
         self.n = 0
 
     def add(self, hashes: Words) -> None:
         """Those of the next rows."""
-        self._file.write(hashes.tobytes())
+        part = (hashes & np.uint64(_PARTS - 1)).astype(np.uint8)
+        order = np.argsort(part, kind="stable")  # by counting: a byte has few values
+        ends = np.searchsorted(part[order], np.arange(_PARTS + 1))
+        parted = hashes[order]
+        for i, file in enumerate(self._files):
+            file.write(parted[ends[i] : ends[i + 1]].tobytes())
         self.n += hashes.size
 
     def find_repeated(self) -> Words:
         """The hashes that came more than once. Ids that differ share one of 2^64 with a chance of n^2 / 2^65."""
-        self._file.flush()
-        n_parts = 1 << max(0, int(np.ceil(np.log2(max(self.n, 1) / _AT_ONCE))))
-        found = [self._repeated_of(part, n_parts) for part in range(n_parts)]
-        return np.unique(np.concatenate(found))
-
-    def _repeated_of(self, part: int, n_parts: int) -> Words:
-        kept = [chunk[chunk % np.uint64(n_parts) == part] if n_parts > 1 else chunk for chunk in self._chunks()]
-        hashes = np.sort(np.concatenate(kept)) if kept else np.empty(0, np.uint64)
-        repeated: Words = hashes[1:][hashes[1:] == hashes[:-1]]
-        return repeated
-
-    def rows_of(self, wanted: Words) -> Integers:
-        """The rows, from 0, whose hash is one of these."""
-        found, start = [], 0
-        for chunk in self._chunks():
-            found.append(start + np.flatnonzero(np.isin(chunk, wanted)))
-            start += chunk.size
-        return np.concatenate(found) if found else np.empty(0, np.int64)
-
-    def _chunks(self) -> Iterator[Words]:
-        self._file.seek(0)
-        while chunk := self._file.read(1 << 23):
-            yield np.frombuffer(chunk, dtype=np.uint64)
+        return np.concatenate([_repeated_in(file) for file in self._files])
 
     def close(self) -> None:
         """Give the disk back."""
-        self._file.close()
+        for file in self._files:
+            file.close()
+
+
+def _repeated_in(file: IO[bytes]) -> Words:
+    file.seek(0)
+    hashes = np.frombuffer(bytearray(file.read()), dtype=np.uint64)
+    hashes.sort()
+    repeated: Words = np.unique(hashes[1:][hashes[1:] == hashes[:-1]])
+    return repeated

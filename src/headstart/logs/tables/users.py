@@ -32,6 +32,7 @@ class Users:
     schema: pa.Schema
     n_rows: int | None  # None: nobody knows before they are counted
     read: Callable[[Sequence[str]], Iterator[pa.RecordBatch]]
+    is_encoded: bool = False  # the columns are a log's encoded ones, which are numbers
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -95,7 +96,7 @@ def _of_matrix(given: ArrayLike, names: Sequence[str], place: str) -> Users:
             columns |= {name: part[:, j] for j, name in enumerate(called) if name in asked}
             yield pa.RecordBatch.from_pydict({name: columns[name] for name in asked})
 
-    return Users(place, schema, len(matrix), read)
+    return Users(place, schema, len(matrix), read, is_encoded=True)
 
 
 def _of_path(source: Any) -> Users:

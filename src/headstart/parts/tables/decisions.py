@@ -14,7 +14,7 @@ import numpy as np
 
 from headstart.arrays import Floats
 from headstart.checks import check_number
-from headstart.errors import ContextError, OptionError
+from headstart.errors import ActionError, ContextError, OptionError
 from headstart.logs.encoding import Encoding
 from headstart.logs.tables.users import ROW, Users, open_users
 from headstart.parts.abilities import OracleAbilities, missing_method
@@ -125,6 +125,8 @@ def decide(
     identity = identity_of(policy)
     names = names_of(policy, identity)
     table = open_spark_users(users) if is_spark(users) else open_users(users, names.context_names)
+    if table.is_encoded:
+        names = names.of_encoded()
     asked = _as_asked(policy, table, names, id, available, keep, salt)
     asked = replace(
         asked, has_vector=vector, floor=check_number("floor", floor, 0.0, 1.0), unseen=_check_unseen(unseen)
@@ -132,7 +134,11 @@ def decide(
     _check_columns(table, asked, names, identity)
     look = partial(survey_spark, users) if is_spark(users) else partial(survey, table)
     found = look(asked.columns(names), asked.id, asked.salt)
-    rule, sample = make_rule(policy, names, asked, found, n_threads)
+    try:
+        rule, sample = make_rule(policy, names, asked, found, n_threads)
+    except (ContextError, ActionError):
+        _find_place(policy, names, asked, table)
+        raise
     frame = decide_on_spark(users, rule, table) if is_spark(users) else None
     return Decisions(rule, table, found.n_users, sample, frame)
 
@@ -141,13 +147,26 @@ def make_rule(
     policy: Oracle, names: Names, asked: Asked, found: Survey, n_threads: int | None
 ) -> tuple[DecisionRule, Seen]:
     """The rule for so many users such as the sample's, and the sample as the policy sees it."""
-    n_features = OracleAbilities(policy).n_features or 0
-    alone = DecisionRule(line_up(policy, 1, np.empty((0, 0)), None), names, asked, n_features)
+    alone = _rule_of_one(policy, names, asked)
     (rows,) = found.sample.to_batches() or [None]
     seen = alone.see(rows, 0)
     masks = None if asked.available is None else seen.masks[seen.which]
     queue = line_up(policy, found.n_users, seen.contexts, masks)
     return replace(alone, queue=queue, n_threads=n_threads or os.cpu_count() or 1), seen
+
+
+def _find_place(policy: Oracle, names: Names, asked: Asked, table: Users) -> None:
+    """Say what is wrong with a user of the sample with the row that he stands in."""
+    alone, first_row = _rule_of_one(policy, names, asked), 0
+    for rows in table.read(asked.columns(names)):
+        alone.see(rows, first_row)
+        first_row += rows.num_rows
+
+
+def _rule_of_one(policy: Oracle, names: Names, asked: Asked) -> DecisionRule:
+    """The rule for a user who comes alone."""
+    n_features = OracleAbilities(policy).n_features or 0
+    return DecisionRule(line_up(policy, 1, np.empty((0, 0)), None), names, asked, n_features)
 
 
 def settle(policy: Oracle) -> None:

@@ -5,7 +5,7 @@ The sample is the users with the smallest hashes of their ids (by a key of its o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -41,7 +41,7 @@ def survey(users: Users, columns: Sequence[str], id: str, salt: str) -> Survey:
             raise ContextError(f"{users.place}: there are columns but no users")
         repeated = ids.find_repeated()
         if repeated.size:
-            _refuse_repeated(users, id, ids, repeated)
+            _refuse_repeated(users, id, salt, repeated)
         return Survey(ids.n, smallest.table())
     finally:
         ids.close()
@@ -88,23 +88,18 @@ def smallest_of(portions: Iterable[tuple[pa.RecordBatch, Words]]) -> tuple[pa.Ta
     return (kept.table(), kept.hashes) if kept.hashes.size else None
 
 
-def _refuse_repeated(users: Users, id: str, ids: SeenIds, repeated: Words) -> None:
+def _refuse_repeated(users: Users, id: str, salt: str, repeated: Words) -> None:
     """An error with both places, unless two different ids only share a hash."""
-    rows = ids.rows_of(repeated)
     seen: dict[str, int] = {}
-    for row, value in zip(rows.tolist(), _values_at(users, id, rows.tolist()), strict=True):
-        if str(value) in seen:
-            raise ContextError(
-                f"{users.place}: the id {value!r} comes twice, in rows {seen[str(value)] + 1:,} and {row + 1:,}: one "
-                "user gets one action; leave one of them out"
-            )
-        seen[str(value)] = row
-
-
-def _values_at(users: Users, column: str, rows: Sequence[int]) -> Iterator[object]:
-    start, wanted = 0, list(rows)
-    for portion in users.read([column]):
-        stop = start + portion.num_rows
-        while wanted and wanted[0] < stop:
-            yield portion.column(column)[wanted.pop(0) - start].as_py()
-        start = stop
+    first_row, key = 0, key_of("sample", salt)
+    for rows in users.read([id]):
+        found = np.flatnonzero(np.isin(hash_ids(rows.column(id), key, users.place, first_row), repeated))
+        for i in found.tolist():
+            value = rows.column(id)[i].as_py()
+            before = seen.setdefault(str(value), first_row + i)
+            if before != first_row + i:
+                raise ContextError(
+                    f"{users.place}: the id {value!r} comes twice, in rows {before + 1:,} and {first_row + i + 1:,}: "
+                    "one user gets one action; leave one of them out"
+                )
+        first_row += rows.num_rows

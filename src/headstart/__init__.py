@@ -63,7 +63,7 @@ from headstart.oracles import (
 )
 from headstart.parts import Evaluator, Oracle, Readings
 from headstart.parts.files import load
-from headstart.parts.tables.decisions import Decisions
+from headstart.parts.tables.decisions import DecisionTable
 from headstart.simulation.simulate import Curve, simulate
 from headstart.warmstart.adjusted import Adjusted
 from headstart.warmstart.conflict import ConflictWatch, Guarded, LinConflictWatch
@@ -84,7 +84,7 @@ __all__ = [
     "ConflictWatch",
     "ControlLine",
     "Curve",
-    "Decisions",
+    "DecisionTable",
     "DiscountedThompson",
     "DiscountedUCB",
     "DoublyRobust",

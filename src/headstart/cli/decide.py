@@ -7,7 +7,7 @@ import sys
 import warnings
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 from rich.markup import escape
@@ -20,9 +20,9 @@ from headstart.errors import HeadstartError, OptionError
 
 if TYPE_CHECKING:
     from headstart.judgement.start.gain import Gain
-    from headstart.logs.tables.users import Users
+    from headstart.logs.tables.users import UserTable
     from headstart.parts.policy import Policy
-    from headstart.parts.tables.account import Account
+    from headstart.parts.tables.account import DecisionAccount
 
 _LOG = "If it is a log"
 
@@ -63,7 +63,7 @@ def decide_table(
     outcome: Annotated[str | None, _of_log("The column of what happened.")] = None,
     contexts: Annotated[str | None, _of_log("Columns known before the decision; if not given, all.")] = None,
     propensity: Annotated[str | None, _of_log("The column of the chance of the action taken.")] = None,
-    horizon: Annotated[int | None, _of_log("Users to come; if not given, those of the table.")] = None,
+    horizon: Annotated[int | None, _of_log("UserTable to come; if not given, those of the table.")] = None,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -77,38 +77,46 @@ def decide_table(
     more of them are tried on than is worth it, and the summary says how many and why. The file is there as a whole or
     not at all. When the outcomes have come: [dim]headstart learn[/dim].
     """
-    from headstart.logs.tables.users import open_users
-    from headstart.parts.tables.writing import check_target
-
+    log = LogOptions(source, action=action, outcome=outcome, contexts=contexts, propensity=propensity)
+    asked = {"id": id, "available": available, "keep": split_names(keep), "vector": vector, "floor": floor}
     try:
-        check_target(target)
-        table = open_users(users)
-        if is_policy(source):
-            if save is not None:
-                raise OptionError("--save is for a policy that is started from a log; this one is a file already")
-            policy = load_policy(source)
-        else:
-            log = LogOptions(source, action=action, outcome=outcome, contexts=contexts, propensity=propensity)
-            policy = _start(log, decide_on, _horizon(horizon, table), seed)
-        decisions = policy.decide(
-            table,
-            id=id,
-            available=available,
-            keep=split_names(keep),
-            vector=vector,
-            floor=floor,
-            salt=salt,
-            unseen=unseen,  # type: ignore[arg-type]  # checked there
-        )
-        if save is not None:
-            policy.save(save)
-        gain = _gain(policy, decisions)
-        with progress_bar("decide", decisions.n_users) as advance:
-            account = decisions.write(target, progress=advance)
+        start = _Start(log, split_names(decide_on), horizon, seed, save)
+        account, gain = _decide(start, users, target, {**asked, "salt": salt, "unseen": unseen})
     except HeadstartError as error:
         print_error(as_options(str(error)))
         raise typer.Exit(1) from None
     _print_json(account, gain) if as_json else _print(account, gain, target)
+
+
+class _Start(NamedTuple):
+    """How a policy begins, if it is not a file."""
+
+    log: LogOptions
+    decide_on: list[str] | None
+    horizon: int | None
+    seed: int
+    save: Path | None
+
+
+def _decide(start: _Start, users: str, target: Path, asked: dict[str, Any]) -> tuple[DecisionAccount, Gain | None]:
+    from headstart.logs.tables.users import open_users
+    from headstart.parts.tables.writing import check_target
+
+    check_target(target)
+    table = open_users(users)
+    if not is_policy(start.log.source):
+        policy = _begin(start, table)
+    elif start.save is None:
+        policy = load_policy(start.log.source)
+    else:
+        raise OptionError("--save is for a policy that is started from a log; this one is a file already")
+    decisions = policy.decide(table, **asked)
+    gain = _gain(policy, decisions)
+    with progress_bar("decide", decisions.n_users) as advance:
+        account = decisions.write(target, progress=advance)
+    if start.save is not None:
+        policy.save(start.save)
+    return account, gain
 
 
 def is_policy(source: str) -> bool:
@@ -128,15 +136,16 @@ def load_policy(source: str | Path) -> Policy:
     return policy
 
 
-def _start(log: LogOptions, decide_on: str | None, horizon: int | None, seed: int) -> Policy:
+def _begin(asked: _Start, table: UserTable) -> Policy:
     from headstart.judgement.start.start import start
 
     with warnings.catch_warnings():  # the audit within says what they say
         warnings.filterwarnings("ignore", category=UserWarning, module="headstart")
-        return start(log.scan(), decide_on=split_names(decide_on), horizon=horizon, rng=seed)
+        horizon = _horizon(asked.horizon, table)
+        return start(asked.log.scan(), decide_on=asked.decide_on, horizon=horizon, rng=asked.seed)
 
 
-def _horizon(horizon: int | None, table: Users) -> int | None:
+def _horizon(horizon: int | None, table: UserTable) -> int | None:
     if horizon is not None or table.n_rows is not None:
         return horizon or table.n_rows or None
     return sum(rows.num_rows for rows in table.read(table.columns[:1])) or None
@@ -149,7 +158,7 @@ def _gain(policy: Policy, decisions: Any) -> Gain | None:
     return expected_gain(policy, decisions) if isinstance(policy, Started) else None
 
 
-def _print(account: Account, gain: Gain | None, target: Path) -> None:
+def _print(account: DecisionAccount, gain: Gain | None, target: Path) -> None:
     shown = Table(box=None, pad_edge=False)
     for name in ("action", "users", "share"):
         shown.add_column(name, justify="left" if name == "action" else "right")
@@ -164,7 +173,7 @@ def _print(account: Account, gain: Gain | None, target: Path) -> None:
         out.print(f"[yellow]Warning:[/yellow] {escape(line)}", highlight=False)
 
 
-def _print_json(account: Account, gain: Gain | None) -> None:
+def _print_json(account: DecisionAccount, gain: Gain | None) -> None:
     told = {
         "users": account.n_users,
         "actions": {str(k): n for k, n in zip(account.action_names, account.counts.tolist(), strict=True)},

@@ -10,8 +10,8 @@ from headstart.parts.contracts import Oracle
 
 if TYPE_CHECKING:  # these rooms speak of policies: they are imported when they are used
     from headstart.logs.any_log import AnyLog
-    from headstart.parts.tables.decisions import Decisions
-    from headstart.parts.tables.learning import Learnt
+    from headstart.parts.tables.decisions import DecisionTable
+    from headstart.parts.tables.learning import LearntTable
     from headstart.parts.tables.rule import Unseen
 
 
@@ -46,7 +46,7 @@ class Policy:
         salt: str | int | None = None,
         unseen: Unseen = "warn",
         n_threads: int | None = None,
-    ) -> Decisions:
+    ) -> DecisionTable:
         """An action for each user of a table, all decided before any outcome comes. Nothing is learnt.
 
         Parameters
@@ -72,7 +72,7 @@ class Policy:
         unseen
             Of a category that the log never showed: "warn" counts it, "error" refuses the table.
         n_threads
-            Decisions do not depend on it.
+            DecisionTable do not depend on it.
         """
         from headstart.parts.tables.decisions import decide
 
@@ -100,7 +100,7 @@ class Policy:
         time: str | None = None,
         until: str | float | None = None,
         log: str | os.PathLike[str] | None = None,
-    ) -> Learnt:
+    ) -> LearntTable:
         """Learn what came of decisions that `decide` made, joined by id; says what became of each.
 
         Parameters
@@ -116,9 +116,9 @@ class Policy:
         log
             Where to write the decisions with their outcomes: a log, for the next audit or start.
         """
-        from headstart.parts.tables.learning import learn
+        from headstart.parts.tables.learning import learn_table
 
-        return learn(
+        return learn_table(
             cast(Oracle, self),
             outcomes,
             decisions,

@@ -15,7 +15,7 @@ import numpy as np
 from headstart.arrays import Floats
 from headstart.judgement.start.started import Started
 from headstart.parts.identity import identity_of
-from headstart.parts.tables.decisions import Decisions
+from headstart.parts.tables.decisions import DecisionTable
 
 _NORMAL = 1.959963984540054
 
@@ -36,7 +36,7 @@ class Gain(NamedTuple):
         )
 
 
-def expected_gain(policy: Started, decisions: Decisions) -> Gain | None:
+def expected_gain(policy: Started, decisions: DecisionTable) -> Gain | None:
     """The gain of these decisions; None where the policy does not say what it expects, as a forest does not."""
     identity = identity_of(policy)
     if identity is None or identity.log is None:

@@ -16,7 +16,7 @@ from headstart.arrays import Bools, Floats, Integers, Words
 from headstart.errors import OutcomeError
 from headstart.logs.tables.ids import hash_ids, key_of
 from headstart.logs.tables.rows import as_times
-from headstart.logs.tables.users import Users
+from headstart.logs.tables.users import UserTable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,7 +52,7 @@ class Outcomes:
         return np.where((self.first[at] == one) & (self.second[at] == two), at, -1)
 
 
-def read_outcomes(table: Users, id: str, outcome: str, window: Window | None) -> Outcomes:
+def read_outcomes(table: UserTable, id: str, outcome: str, window: Window | None) -> Outcomes:
     """Read a table of outcomes once; 32 bytes a row stay in memory."""
     columns = [id, outcome, *([window.column] if window is not None else [])]
     table.check_columns(columns, "of the outcomes")
@@ -72,7 +72,7 @@ def read_outcomes(table: Users, id: str, outcome: str, window: Window | None) ->
     return _first_of_each(parts, n_late, n_empty)
 
 
-def as_moment(text: str) -> float:
+def as_deadline(text: str) -> float:
     """The end of a window as it is written: a number, a day or a moment (of UTC, if it says nothing else)."""
     try:
         return float(text)

@@ -25,7 +25,7 @@ PORTION = 1 << 17
 
 
 @dataclass(frozen=True)
-class Users:
+class UserTable:
     """A table of users: what it is called, its columns, and a way to read some of them, again and again."""
 
     place: str  # in words: "users.parquet"
@@ -46,14 +46,14 @@ class Users:
                 raise ContextError(f"{self.place}: the column {name!r} is missing ({why}); it has: {known}")
 
 
-def open_users(source: object, context_names: Sequence[str] = ()) -> Users:
+def open_users(source: object, context_names: Sequence[str] = ()) -> UserTable:
     """Users from a path, a frame, an Arrow or Ibis table, a Log, a mapping, a list of mappings or a matrix.
 
     The columns of a Log or a matrix are numbers already, and are called by `context_names`.
     """
     import pyarrow as pa
 
-    if isinstance(source, Users):
+    if isinstance(source, UserTable):
         return source
     if isinstance(source, Log):
         return _of_matrix(source.contexts, source.context_names, "the log")
@@ -73,14 +73,14 @@ def _is_records(source: object) -> bool:
     return isinstance(source, list | tuple) and bool(source) and all(isinstance(each, Mapping) for each in source)
 
 
-def _of_table(table: pa.Table, place: str) -> Users:
+def _of_table(table: pa.Table, place: str) -> UserTable:
     def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         return iter(table.select(list(names)).to_batches(max_chunksize=PORTION))
 
-    return Users(place, table.schema, table.num_rows, read)
+    return UserTable(place, table.schema, table.num_rows, read)
 
 
-def _of_matrix(given: ArrayLike, names: Sequence[str], place: str) -> Users:
+def _of_matrix(given: ArrayLike, names: Sequence[str], place: str) -> UserTable:
     import pyarrow as pa
 
     matrix = np.asarray(given, dtype=np.float64)
@@ -96,17 +96,17 @@ def _of_matrix(given: ArrayLike, names: Sequence[str], place: str) -> Users:
             columns |= {name: part[:, j] for j, name in enumerate(called) if name in asked}
             yield pa.RecordBatch.from_pydict({name: columns[name] for name in asked})
 
-    return Users(place, schema, len(matrix), read, is_encoded=True)
+    return UserTable(place, schema, len(matrix), read, is_encoded=True)
 
 
-def _of_path(source: Any) -> Users:
+def _of_path(source: Any) -> UserTable:
     files = find_files(source, SUFFIXES, None)
     if files.suffix not in (".parquet", ".pq"):
         return _of_opened(source)
     return _of_parquet(files)
 
 
-def _of_parquet(files: Files) -> Users:
+def _of_parquet(files: Files) -> UserTable:
     """Straight from the files: a database between would read them no quicker."""
     import pyarrow.parquet as parquet
 
@@ -123,10 +123,10 @@ def _of_parquet(files: Files) -> Users:
             with log_errors(str(path)), parquet.ParquetFile(path, pre_buffer=False) as file:
                 yield from file.iter_batches(PORTION, columns=list(names), use_threads=True)
 
-    return Users(files.place, schemas[0], n_rows, read)
+    return UserTable(files.place, schemas[0], n_rows, read)
 
 
-def _of_opened(source: object) -> Users:
+def _of_opened(source: object) -> UserTable:
     """Whatever a log can be read from; the embedded database keeps the order of a file's rows."""
     opened = open_source(source, None, DatabaseLimits())
     latest = opened.widen() if opened.widen is not None else opened  # users are few columns: types from every row
@@ -136,4 +136,4 @@ def _of_opened(source: object) -> Users:
         with log_errors(latest.place):
             yield from read_batches(table.select(*names), PORTION)
 
-    return Users(latest.place, table.schema().to_pyarrow(), None, read)
+    return UserTable(latest.place, table.schema().to_pyarrow(), None, read)

@@ -24,12 +24,12 @@ def write_archive(path: str | os.PathLike[str], document: dict[str, Any], arrays
     """Write the document and its arrays; the file is there as a whole, or as it was."""
     head = {"format": FORMAT, "version": VERSION, **document}
     with write_whole(path) as written, zipfile.ZipFile(written, "w", zipfile.ZIP_STORED) as archive:
-        _add(archive, _DOCUMENT, as_json(head))
+        _add(archive, _DOCUMENT, document_text(head))
         for i, array in enumerate(arrays):
             _add(archive, _name(i), as_bytes(array))
 
 
-def as_json(document: dict[str, Any]) -> bytes:
+def document_text(document: dict[str, Any]) -> bytes:
     """The document as text, always the same for the same document."""
     return json.dumps(document, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()
 

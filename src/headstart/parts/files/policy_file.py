@@ -16,7 +16,7 @@ from headstart.logs.any_log import AnyLog
 from headstart.logs.fingerprint import Fingerprint
 from headstart.parts.abilities import is_oracle, missing_method
 from headstart.parts.contracts import Oracle
-from headstart.parts.files.archive import as_bytes, as_json, read_archive, write_archive
+from headstart.parts.files.archive import as_bytes, document_text, read_archive, write_archive
 from headstart.parts.files.classes import KnownClasses
 from headstart.parts.files.soundness import check_sound
 from headstart.parts.files.tree import TreeReader, TreeWriter
@@ -75,10 +75,10 @@ def load(path: str | os.PathLike[str], *, log: AnyLog | None = None, parts: Iter
     return policy
 
 
-def digest(policy: Oracle) -> str:
+def digest_of(policy: Oracle) -> str:
     """What tells a policy from any other, in 16 hexadecimal digits: another state, another digest."""
     written = _write(policy, None, ())
-    told = blake2b(as_json(written.document), digest_size=8)
+    told = blake2b(document_text(written.document), digest_size=8)
     for array in written.arrays:
         told.update(as_bytes(array))
     return told.hexdigest()

@@ -14,7 +14,7 @@ from headstart.parts.tables.rule import DecisionRule, Portion
 
 
 @dataclass(frozen=True)
-class Account:
+class DecisionAccount:
     """The decisions of one table."""
 
     action_names: tuple[Hashable, ...]
@@ -45,7 +45,7 @@ class Account:
         return "\n".join([*lines, self.why, *self.warnings])
 
 
-class Tally:
+class DecisionTally:
     """Adds up portions as they are decided."""
 
     def __init__(self, action_names: tuple[Hashable, ...]) -> None:
@@ -63,13 +63,13 @@ class Tally:
         self._exploring += float((1.0 - portion.chances.max(axis=1)).sum()) * times
         self._surprises.update(portion.surprises)
 
-    def account(self, rule: DecisionRule) -> Account:
+    def account(self, rule: DecisionRule) -> DecisionAccount:
         salt, floor, n = rule.asked.salt, rule.asked.floor, int(self._counts.sum())
         by_floor = floor * n * (1.0 - 1.0 / len(self._names))  # all available
         why = _explain(rule.queue, n, max(self._exploring - by_floor, 0.0))
         if floor:
             why += f"; the floor of {floor:.3g} gives about {by_floor:,.0f} users another action by lot"
-        return Account(self._names, self._counts, self._expected, self._exploring, self._surprises, salt, why)
+        return DecisionAccount(self._names, self._counts, self._expected, self._exploring, self._surprises, salt, why)
 
 
 def _explain(queue: Queue, n_users: int, exploring: float) -> str:

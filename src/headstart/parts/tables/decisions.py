@@ -16,17 +16,17 @@ from headstart.arrays import Floats
 from headstart.checks import check_number
 from headstart.errors import ActionError, ContextError, OptionError
 from headstart.logs.encoding import Encoding
-from headstart.logs.tables.users import ROW, Users, open_users
+from headstart.logs.tables.users import ROW, UserTable, open_users
 from headstart.parts.abilities import OracleAbilities, missing_method
 from headstart.parts.contracts import Oracle
-from headstart.parts.files.policy_file import digest
+from headstart.parts.files.policy_file import digest_of
 from headstart.parts.identity import Identity, identity_of
 from headstart.parts.names import Names
-from headstart.parts.tables.account import Account, Tally
+from headstart.parts.tables.account import DecisionAccount, DecisionTally
 from headstart.parts.tables.on_spark import decide_on_spark, is_spark, open_spark_users, survey_spark
 from headstart.parts.tables.queue import line_up
-from headstart.parts.tables.rule import ACTION, PROPENSITY, VECTOR, Asked, DecisionRule, Seen, Unseen
-from headstart.parts.tables.survey import Survey, survey
+from headstart.parts.tables.rule import ACTION, PROPENSITY, VECTOR, DecisionRule, SeenUsers, Unseen, Wanted
+from headstart.parts.tables.survey import UserSurvey, survey
 from headstart.parts.tables.writing import open_target
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _IDS = ("id", "user_id", "customer_id", "event_id", "uid")
 
 
-class Decisions:
+class DecisionTable:
     """One row for each user, in their order: the id, the columns that were decided on, the action, its propensity.
 
     Nothing is decided before somebody reads: `batches`, `to_arrow`, `to_pandas` or `write`. Reading again decides the
@@ -45,10 +45,10 @@ class Decisions:
     """
 
     def __init__(
-        self, rule: DecisionRule, users: Users, n_users: int, sample: Seen, frame: DataFrame | None = None
+        self, rule: DecisionRule, users: UserTable, n_users: int, sample: SeenUsers, frame: DataFrame | None = None
     ) -> None:
         self.rule, self._users, self.n_users, self.frame, self._sample = rule, users, n_users, frame, sample
-        self.account: Account | None = None
+        self.account: DecisionAccount | None = None
 
     @property
     def salt(self) -> str:
@@ -62,7 +62,7 @@ class Decisions:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The decisions as Arrow record batches; memory does not grow with their number."""
-        tally, first_row = Tally(self.rule.names.labels), 0
+        tally, first_row = DecisionTally(self.rule.names.labels), 0
         columns = self.rule.asked.columns(self.rule.names)
         with ThreadPoolExecutor(self.rule.n_threads) as pool:
             for rows in self._users.read(columns):
@@ -91,7 +91,7 @@ class Decisions:
         """All decisions as a pandas frame."""
         return self.to_arrow().to_pandas()
 
-    def write(self, path: str | os.PathLike[str], progress: Callable[[int], object] | None = None) -> Account:
+    def write(self, path: str | os.PathLike[str], progress: Callable[[int], object] | None = None) -> DecisionAccount:
         """Write Parquet, CSV or JSON lines, by the path's suffix. Whoever is killed in the middle leaves no file."""
         target = Path(path)
         about: dict[str, object] = {"salt": self.salt, "users": self.n_users, "id": self.rule.asked.id}
@@ -104,7 +104,7 @@ class Decisions:
         return self.account
 
     def __repr__(self) -> str:
-        return f"Decisions({self.n_users:,} users of {self._users.place}, salt {self.salt})"
+        return f"DecisionTable({self.n_users:,} users of {self._users.place}, salt {self.salt})"
 
 
 def decide(
@@ -119,11 +119,11 @@ def decide(
     salt: str | int | None = None,
     unseen: Unseen = "warn",
     n_threads: int | None = None,
-) -> Decisions:
+) -> DecisionTable:
     """Decide for a table of users before any of their outcomes. See `Policy.decide`."""
-    settle(policy)
+    settle_policy(policy)
     identity = identity_of(policy)
-    names = names_of(policy, identity)
+    names = words_of(policy, identity)
     table = open_spark_users(users) if is_spark(users) else open_users(users, names.context_names)
     if table.is_encoded:
         names = names.of_encoded()
@@ -140,12 +140,12 @@ def decide(
         _find_place(policy, names, asked, table)
         raise
     frame = decide_on_spark(users, rule, table) if is_spark(users) else None
-    return Decisions(rule, table, found.n_users, sample, frame)
+    return DecisionTable(rule, table, found.n_users, sample, frame)
 
 
 def make_rule(
-    policy: Oracle, names: Names, asked: Asked, found: Survey, n_threads: int | None
-) -> tuple[DecisionRule, Seen]:
+    policy: Oracle, names: Names, asked: Wanted, found: UserSurvey, n_threads: int | None
+) -> tuple[DecisionRule, SeenUsers]:
     """The rule for so many users such as the sample's, and the sample as the policy sees it."""
     alone = _rule_of_one(policy, names, asked)
     (rows,) = found.sample.to_batches() or [None]
@@ -155,7 +155,7 @@ def make_rule(
     return replace(alone, queue=queue, n_threads=n_threads or os.cpu_count() or 1), seen
 
 
-def _find_place(policy: Oracle, names: Names, asked: Asked, table: Users) -> None:
+def _find_place(policy: Oracle, names: Names, asked: Wanted, table: UserTable) -> None:
     """Say what is wrong with a user of the sample with the row that he stands in."""
     alone, first_row = _rule_of_one(policy, names, asked), 0
     for rows in table.read(asked.columns(names)):
@@ -163,19 +163,19 @@ def _find_place(policy: Oracle, names: Names, asked: Asked, table: Users) -> Non
         first_row += rows.num_rows
 
 
-def _rule_of_one(policy: Oracle, names: Names, asked: Asked) -> DecisionRule:
+def _rule_of_one(policy: Oracle, names: Names, asked: Wanted) -> DecisionRule:
     """The rule for a user who comes alone."""
     n_features = OracleAbilities(policy).n_features or 0
     return DecisionRule(line_up(policy, 1, np.empty((0, 0)), None), names, asked, n_features)
 
 
-def settle(policy: Oracle) -> None:
+def settle_policy(policy: Oracle) -> None:
     """Make the virtual plays that are due, for a policy that has some."""
     if missing_method(policy, "settle") is None:
         policy.settle()  # type: ignore[attr-defined]
 
 
-def names_of(policy: Oracle, identity: Identity | None) -> Names:
+def words_of(policy: Oracle, identity: Identity | None) -> Names:
     """The words that a policy speaks: its log's, or x0, x1, ... and 0, 1, ... if it has none."""
     d = OracleAbilities(policy).n_features or 0
     if identity is None:
@@ -189,7 +189,7 @@ def names_of(policy: Oracle, identity: Identity | None) -> Names:
     return Names(identity.encoding, looked_at, identity.action_names)
 
 
-def find_id(table: Users, id: str | None) -> str:
+def find_id(table: UserTable, id: str | None) -> str:
     """The column of ids: the one that is named, or one that is called like it."""
     chosen = id or next((name for name in (ROW, *_IDS) if name in table.columns), None)
     if chosen is None:
@@ -201,17 +201,17 @@ def find_id(table: Users, id: str | None) -> str:
 
 def _as_asked(
     policy: Oracle,
-    table: Users,
+    table: UserTable,
     names: Names,
     id: str | None,
     available: str | None,
     keep: Sequence[str] | None,
     salt: str | int | None,
-) -> Asked:
+) -> Wanted:
     chosen = find_id(table, id)
     kept = names.asked.columns if keep is None else tuple(keep)
-    told = digest(policy) if salt is None else str(salt)
-    return Asked(
+    told = digest_of(policy) if salt is None else str(salt)
+    return Wanted(
         chosen, told, available, tuple(dict.fromkeys(name for name in kept if name != chosen)), place=table.place
     )
 
@@ -224,7 +224,7 @@ def _check_unseen(unseen: str) -> Unseen:
     raise OptionError(f"unseen must be 'warn' or 'error', got {unseen!r}")
 
 
-def _check_columns(table: Users, asked: Asked, names: Names, identity: Identity | None) -> None:
+def _check_columns(table: UserTable, asked: Wanted, names: Names, identity: Identity | None) -> None:
     table.check_columns([asked.id], "the ids of the users")
     table.check_columns(names.asked.columns, "the policy looks at it")
     table.check_columns(asked.keep, "it is to be kept")

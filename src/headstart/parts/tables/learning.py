@@ -16,13 +16,13 @@ from headstart.errors import ContextError, OptionError
 from headstart.kernels import compiled, states_in
 from headstart.kernels.dispatch import has_implementation
 from headstart.logs.tables.encoded import encode_portion
-from headstart.logs.tables.outcomes import Outcomes, Window, as_moment, read_outcomes
-from headstart.logs.tables.users import Users, open_users
+from headstart.logs.tables.outcomes import Outcomes, Window, as_deadline, read_outcomes
+from headstart.logs.tables.users import UserTable, open_users
 from headstart.parts.abilities import OracleAbilities
 from headstart.parts.contracts import Oracle
 from headstart.parts.identity import identity_of
 from headstart.parts.names import Names
-from headstart.parts.tables.decisions import find_id, names_of, settle
+from headstart.parts.tables.decisions import find_id, settle_policy, words_of
 from headstart.parts.tables.rule import ACTION
 from headstart.parts.tables.survey import survey
 from headstart.parts.tables.writing import Write, open_target
@@ -34,7 +34,7 @@ OUTCOME = "outcome"
 
 
 @dataclass(frozen=True)
-class Learnt:
+class LearntTable:
     """What became of each decision and of each outcome."""
 
     n_decisions: int
@@ -67,7 +67,7 @@ class Learnt:
         return "\n".join(lines)
 
 
-def learn(
+def learn_table(
     policy: Oracle,
     outcomes: object,
     decisions: object,
@@ -78,41 +78,41 @@ def learn(
     time: str | None = None,
     until: str | float | None = None,
     log: str | os.PathLike[str] | None = None,
-) -> Learnt:
+) -> LearntTable:
     """Learn the outcomes of decisions that `decide` made, by id. See `Policy.learn`."""
-    settle(policy)
+    settle_policy(policy)
     made, came = open_users(decisions), open_users(outcomes)
     chosen = find_id(made, id)
-    names = names_of(policy, identity_of(policy))
+    names = words_of(policy, identity_of(policy))
     made.check_columns([chosen, ACTION], "of the decisions")
     made.check_columns(names.asked.columns, "the policy looks at it")
     filler = None if default is None else check_number("default", default)
     found = read_outcomes(came, chosen, outcome, _as_window(time, until))
     survey(made, [chosen], chosen, "decisions")  # an id that stands twice is an error before anything is learnt
-    lesson = _Lesson(policy, names, made, chosen, found, filler)
+    teaching = _Teaching(policy, names, made, chosen, found, filler)
     before = OracleAbilities(policy).try_get_state()
     try:
         if log is None:
-            return lesson.learn(None)
+            return teaching.learn(None)
         with open_target(Path(log), _log_schema(made), {"decisions": made.place}) as put:
-            return lesson.learn(put)
+            return teaching.learn(put)
     except BaseException:
         if before is not None:  # what cannot be learnt as a whole is not learnt at all
             OracleAbilities(policy).set_state(before)
         raise
 
 
-class _Lesson:
+class _Teaching:
     """One pass over the decisions."""
 
     def __init__(
-        self, policy: Oracle, names: Names, made: Users, id: str, found: Outcomes, default: float | None
+        self, policy: Oracle, names: Names, made: UserTable, id: str, found: Outcomes, default: float | None
     ) -> None:
         self._policy, self._names, self._made, self._id = policy, names, made, id
         self._found, self._default = found, default
         self._index = {str(name): a for a, name in enumerate(names.labels)}
 
-    def learn(self, put: Write | None) -> Learnt:
+    def learn(self, put: Write | None) -> LearntTable:
         """Learn decision after decision, in their order; `put` is handed those that have an outcome."""
         found, asked = self._found, self._names.asked.columns
         columns = list(self._made.columns) if put is not None else list(dict.fromkeys([self._id, ACTION, *asked]))
@@ -134,7 +134,7 @@ class _Lesson:
             defaults += int((~has & fits).sum())
             waiting += int(np.isnan(values).sum())
             outside += int((~fits & ~np.isnan(values)).sum())
-        return Learnt(
+        return LearntTable(
             n_decisions=row,
             n_learnt=learnt,
             n_default=defaults,
@@ -195,10 +195,10 @@ def _as_window(time: str | None, until: str | float | None) -> Window | None:
         raise OptionError("time= and until= go together: the column of an outcome's time, and the end of the window")
     if time is None or until is None:
         return None
-    return Window(time, as_moment(str(until)))
+    return Window(time, as_deadline(str(until)))
 
 
-def _log_schema(made: Users) -> pa.Schema:
+def _log_schema(made: UserTable) -> pa.Schema:
     import pyarrow as pa
 
     if OUTCOME in made.columns:

@@ -9,9 +9,9 @@ import numpy as np
 
 from headstart.errors import ContextError
 from headstart.logs.tables.ids import hash_ids, key_of
-from headstart.logs.tables.users import Users
+from headstart.logs.tables.users import UserTable
 from headstart.parts.tables.rule import ACTION, DecisionRule
-from headstart.parts.tables.survey import Survey, smallest_of
+from headstart.parts.tables.survey import UserSurvey, smallest_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,17 +25,17 @@ def is_spark(users: object) -> TypeGuard[DataFrame]:
     return type(users).__module__.startswith("pyspark.sql.") and type(users).__name__ == "DataFrame"
 
 
-def open_spark_users(frame: DataFrame) -> Users:
+def open_spark_users(frame: DataFrame) -> UserTable:
     """The frame's columns; its rows are read on the executors alone."""
     from pyspark.sql.pandas.types import to_arrow_schema
 
     def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         raise ContextError("users on Spark are decided for on the executors: take decisions.frame")
 
-    return Users("the Spark frame", to_arrow_schema(frame.schema), None, read)
+    return UserTable("the Spark frame", to_arrow_schema(frame.schema), None, read)
 
 
-def survey_spark(frame: DataFrame, columns: Sequence[str], id: str, salt: str) -> Survey:
+def survey_spark(frame: DataFrame, columns: Sequence[str], id: str, salt: str) -> UserSurvey:
     """Count the users, look for ids that come twice, and take the same sample as every other engine."""
     from pyspark.sql import functions
     from pyspark.sql.types import LongType, StructField, StructType
@@ -67,10 +67,10 @@ def survey_spark(frame: DataFrame, columns: Sequence[str], id: str, salt: str) -
     (rows,) = found.drop_columns([_HASH]).combine_chunks().to_batches()
     kept = smallest_of([(rows, hashes)])
     assert kept is not None
-    return Survey(n_users, kept[0])
+    return UserSurvey(n_users, kept[0])
 
 
-def decide_on_spark(frame: DataFrame, rule: DecisionRule, users: Users) -> DataFrame:
+def decide_on_spark(frame: DataFrame, rule: DecisionRule, users: UserTable) -> DataFrame:
     """The decisions as a frame: computed on the executors, when somebody asks for them."""
     import pyarrow as pa
     from pyspark.sql.pandas.types import from_arrow_schema

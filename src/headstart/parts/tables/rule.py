@@ -26,7 +26,7 @@ Unseen = Literal["warn", "error"]
 
 
 @dataclass(frozen=True)
-class Asked:
+class Wanted:
     """What is asked of a table: the column of ids, that of available actions, what is kept, and the salt."""
 
     id: str
@@ -44,7 +44,7 @@ class Asked:
         return tuple(dict.fromkeys([self.id, *names.asked.columns, *self.keep, *more]))
 
 
-class Seen(NamedTuple):
+class SeenUsers(NamedTuple):
     """A portion of users as a policy sees them."""
 
     contexts: Floats  # (n, d)
@@ -68,7 +68,7 @@ class DecisionRule:
 
     queue: Queue
     names: Names
-    asked: Asked
+    asked: Wanted
     n_features: int  # of a context as the policy takes it
     n_threads: int = field(default=1, compare=False)
 
@@ -82,7 +82,7 @@ class DecisionRule:
             added.append((VECTOR, pa.struct([(str(name), pa.float64()) for name in self.names.labels])))
         return pa.schema([*kept, *(pa.field(name, kind) for name, kind in added)])
 
-    def see(self, rows: pa.RecordBatch, first_row: int) -> Seen:
+    def see(self, rows: pa.RecordBatch, first_row: int) -> SeenUsers:
         """Users as contexts and masks; a category never seen is counted, or is an error."""
         place, names = self.asked.place, self.names
         if self.n_features:
@@ -94,11 +94,11 @@ class DecisionRule:
             self._refuse_unseen(surprises, rows, first_row)
         if self.asked.available is None:
             masks = np.ones((1, len(names.labels)), dtype=np.bool_)
-            return Seen(contexts, masks, np.zeros(rows.num_rows, dtype=np.int64), surprises)
+            return SeenUsers(contexts, masks, np.zeros(rows.num_rows, dtype=np.int64), surprises)
         masks, which = read_masks(rows.column(self.asked.available), names.labels, place, first_row)
-        return Seen(contexts, masks, which, surprises)
+        return SeenUsers(contexts, masks, which, surprises)
 
-    def chances(self, seen: Seen, pool: ThreadPoolExecutor | None = None) -> Floats:
+    def chances(self, seen: SeenUsers, pool: ThreadPoolExecutor | None = None) -> Floats:
         """P(a | x) of each user, (n, K); (1, K) where it is one for all."""
         if not self.n_features:
             found = self._floored(self.queue.chances(np.empty((len(seen.masks), 0)), seen.masks), seen.masks)

@@ -13,7 +13,7 @@ import numpy as np
 from headstart.arrays import Words
 from headstart.errors import ContextError
 from headstart.logs.tables.ids import SeenIds, hash_ids, key_of
-from headstart.logs.tables.users import Users
+from headstart.logs.tables.users import UserTable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 SAMPLED = 1024
 
 
-class Survey(NamedTuple):
+class UserSurvey(NamedTuple):
     """What one pass over the users showed."""
 
     n_users: int
     sample: pa.Table  # SAMPLED users at most, by the hash of their id
 
 
-def survey(users: Users, columns: Sequence[str], id: str, salt: str) -> Survey:
+def survey(users: UserTable, columns: Sequence[str], id: str, salt: str) -> UserSurvey:
     """Count the users, look for ids that come twice, and take the sample, with these columns."""
     ids = SeenIds()
     try:
@@ -42,7 +42,7 @@ def survey(users: Users, columns: Sequence[str], id: str, salt: str) -> Survey:
         repeated = ids.find_repeated()
         if repeated.size:
             _refuse_repeated(users, id, salt, repeated)
-        return Survey(ids.n, smallest.table())
+        return UserSurvey(ids.n, smallest.table())
     finally:
         ids.close()
 
@@ -88,7 +88,7 @@ def smallest_of(portions: Iterable[tuple[pa.RecordBatch, Words]]) -> tuple[pa.Ta
     return (kept.table(), kept.hashes) if kept.hashes.size else None
 
 
-def _refuse_repeated(users: Users, id: str, salt: str, repeated: Words) -> None:
+def _refuse_repeated(users: UserTable, id: str, salt: str, repeated: Words) -> None:
     """An error with both places, unless two different ids only share a hash."""
     seen: dict[str, int] = {}
     first_row, key = 0, key_of("sample", salt)

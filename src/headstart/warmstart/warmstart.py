@@ -25,6 +25,7 @@ from headstart.parts import (
     missing_method,
     save_parts,
 )
+from headstart.parts.tables.chances import chances_of
 from headstart.randomness import RNG, as_generator
 from headstart.warmstart.virtual_plays import WarmStartState, offline_phase
 from headstart.warmstart.virtual_users import Contexts, VirtualUsers
@@ -155,6 +156,11 @@ class WarmStart(Wrapper):
         """The exact chance of each action in `play`."""
         self.settle()
         return super().probabilities(context, available)
+
+    def batch_probabilities(self, contexts: Floats, available: Bools | None) -> Floats:
+        """`probabilities` of many users at once, (n, K)."""
+        self.settle()
+        return chances_of(self.oracle, contexts[:, self._columns], available)
 
     def update(self, context: ContextLike, action: int, outcome: float) -> None:
         """Learn a real user's outcome."""

@@ -41,10 +41,11 @@ def expected_gain(policy: Started, decisions: DecisionTable) -> Gain | None:
     identity = identity_of(policy)
     if identity is None or identity.log is None:
         return None
-    contexts, chances = decisions.sampled()
-    believed = policy.expected_outcomes(contexts)
-    if believed is None:
+    sampled = decisions.sampled()
+    believed = None if sampled is None else policy.expected_outcomes(sampled[0])
+    if sampled is None or believed is None:
         return None
+    _, chances = sampled
     means, errors = believed
     known = np.isfinite(means) & np.isfinite(errors)
     weights = np.where(known, chances, 0.0)

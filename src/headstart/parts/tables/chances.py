@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import cast
+from typing import Protocol, cast
 
 import numpy as np
 
 from headstart import kernels
 from headstart.arrays import Bools, Floats
-from headstart.checks import NO_CONTEXT
 from headstart.kernels import compiled, states_in
 from headstart.kernels.dispatch import has_implementation
 from headstart.kernels.states import copy_state
 from headstart.parts.abilities import OracleAbilities, missing_method
 from headstart.parts.contracts import Oracle
 
-_FEWEST = 2048  # rows that are worth a thread of their own
+
+class Batched(Protocol):
+    """An oracle with a way of its own over many users."""
+
+    def batch_probabilities(self, contexts: Floats, available: Bools | None) -> Floats: ...
 
 
 def _fill_rows(state: kernels.State, contexts: Floats, available: Bools, out: Floats) -> None:
@@ -25,59 +26,37 @@ def _fill_rows(state: kernels.State, contexts: Floats, available: Bools, out: Fl
         kernels.probabilities(state, contexts[i], available[i], out[i])
 
 
-def chances_of(
-    policy: Oracle, contexts: Floats, available: Bools | None = None, pool: ThreadPoolExecutor | None = None
-) -> Floats:
+def chances_of(policy: Oracle, contexts: Floats, available: Bools | None = None) -> Floats:
     """What `policy.probabilities` says of each row, (n, K).
 
     `contexts` are (n, d), of no columns for a policy that looks at none; `available` is (n, K). Nothing is learnt or
     drawn, and the policy's own state is not written to.
     """
     if missing_method(policy, "batch_probabilities") is None:
-        batch = cast(Callable[..., Floats], policy.batch_probabilities)  # type: ignore[attr-defined]
-        return _in_threads(lambda part, mask: batch(part, mask), policy, contexts, available, pool)
+        return cast(Batched, policy).batch_probabilities(contexts, available)
+    state = _state_of(policy)
+    if state is not None:
+        return _compiled_rows(copy_state(state), policy.n_actions, contexts, available)
+    rows = [
+        policy.probabilities(contexts[i] if contexts.shape[1] else None, None if available is None else available[i])
+        for i in range(len(contexts))
+    ]
+    return np.array(rows).reshape(len(contexts), policy.n_actions)
+
+
+def can_share(policy: Oracle) -> bool:
+    """Whether several threads may ask at once: of a policy in plain Python nobody knows."""
+    return missing_method(policy, "batch_probabilities") is None or _state_of(policy) is not None
+
+
+def _state_of(policy: Oracle) -> kernels.State | None:
     state = OracleAbilities(policy).kernel_state
-    if state is not None and has_implementation(kernels.probabilities, type(state)):
-        return _in_threads(lambda part, mask: _compiled_rows(policy, part, mask), policy, contexts, available, pool)
-    return np.array(
-        [
-            policy.probabilities(
-                contexts[i] if contexts.shape[1] else None, None if available is None else available[i]
-            )
-            for i in range(len(contexts))
-        ]
-    ).reshape(len(contexts), policy.n_actions)
+    return state if state is not None and has_implementation(kernels.probabilities, type(state)) else None
 
 
-def _compiled_rows(policy: Oracle, contexts: Floats, available: Bools | None) -> Floats:
-    live = OracleAbilities(policy).kernel_state
-    assert live is not None
-    state = copy_state(live)  # threads do not share room to work in
-    out = np.zeros((len(contexts), policy.n_actions))
-    rows = np.ascontiguousarray(contexts if contexts.shape[1] else np.broadcast_to(NO_CONTEXT, (len(contexts), 0)))
+def _compiled_rows(state: kernels.State, n_actions: int, contexts: Floats, available: Bools | None) -> Floats:
+    """Row by row over a state of one's own: threads do not share room to work in."""
+    out = np.zeros((len(contexts), n_actions))
     masks = np.ones(out.shape, dtype=np.bool_) if available is None else np.ascontiguousarray(available)
-    compiled(_fill_rows, *states_in((state,)))(state, rows, masks, out)
+    compiled(_fill_rows, *states_in((state,)))(state, np.ascontiguousarray(contexts), masks, out)
     return out
-
-
-def _in_threads(
-    fill: Callable[[Floats, Bools | None], Floats],
-    policy: Oracle,
-    contexts: Floats,
-    available: Bools | None,
-    pool: ThreadPoolExecutor | None,
-) -> Floats:
-    n = len(contexts)
-    if pool is None or n < 2 * _FEWEST:
-        return fill(contexts, available)
-    n_parts = min(pool._max_workers, n // _FEWEST)
-    ends = [n * i // n_parts for i in range(n_parts + 1)]
-    tasks: Sequence[Floats] = list(
-        pool.map(
-            lambda i: fill(
-                contexts[ends[i] : ends[i + 1]], None if available is None else available[ends[i] : ends[i + 1]]
-            ),
-            range(n_parts),
-        )
-    )
-    return np.concatenate(tasks)

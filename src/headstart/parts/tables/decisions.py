@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ from headstart.arrays import Floats
 from headstart.checks import check_number
 from headstart.errors import ActionError, ContextError, OptionError
 from headstart.logs.encoding import Encoding
+from headstart.logs.tables.encoded import Surprises
+from headstart.logs.tables.ids import SeenIds
 from headstart.logs.tables.users import ROW, UserTable, open_users
 from headstart.parts.abilities import OracleAbilities, missing_method
 from headstart.parts.contracts import Oracle
@@ -23,10 +26,11 @@ from headstart.parts.files.policy_file import digest_of
 from headstart.parts.identity import Identity, identity_of
 from headstart.parts.names import Names
 from headstart.parts.tables.account import DecisionAccount, DecisionTally
+from headstart.parts.tables.chances import can_share
 from headstart.parts.tables.on_spark import decide_on_spark, is_spark, open_spark_users, survey_spark
-from headstart.parts.tables.queue import line_up
-from headstart.parts.tables.rule import ACTION, PROPENSITY, VECTOR, DecisionRule, SeenUsers, Unseen, Wanted
-from headstart.parts.tables.survey import UserSurvey, survey
+from headstart.parts.tables.queue import line_up, weighs_flight
+from headstart.parts.tables.rule import ACTION, PROPENSITY, VECTOR, DecisionRule, Portion, SeenUsers, Unseen, Wanted
+from headstart.parts.tables.survey import UserSurvey, refuse_repeated, survey
 from headstart.parts.tables.writing import open_target
 
 if TYPE_CHECKING:
@@ -45,7 +49,12 @@ class DecisionTable:
     """
 
     def __init__(
-        self, rule: DecisionRule, users: UserTable, n_users: int, sample: SeenUsers, frame: DataFrame | None = None
+        self,
+        rule: DecisionRule,
+        users: UserTable,
+        n_users: int,
+        sample: SeenUsers | None,
+        frame: DataFrame | None = None,
     ) -> None:
         self.rule, self._users, self.n_users, self.frame, self._sample = rule, users, n_users, frame, sample
         self.account: DecisionAccount | None = None
@@ -62,22 +71,46 @@ class DecisionTable:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The decisions as Arrow record batches; memory does not grow with their number."""
-        tally, first_row = DecisionTally(self.rule.names.labels), 0
-        columns = self.rule.asked.columns(self.rule.names)
-        with ThreadPoolExecutor(self.rule.n_threads) as pool:
-            for rows in self._users.read(columns):
-                portion = self.rule.decide(rows, first_row, pool)
-                first_row += rows.num_rows
+        tally, ids = DecisionTally(self.rule.names.labels), SeenIds()
+        n_decided = 0
+        try:
+            for portion in self._portions():
+                n_decided += portion.actions.size
                 tally.add(portion)
+                if not self._is_surveyed:
+                    ids.add(portion.hashes)
                 yield portion.rows
-        if first_row != self.n_users:
+            refuse_repeated(self._users, self.rule.asked.id, self.rule.asked.key, ids)
+        finally:
+            ids.close()
+        if n_decided != self.n_users:
             raise ContextError(
-                f"{self._users.place}: {first_row:,} users where {self.n_users:,} were counted: the table changed"
+                f"{self._users.place}: {n_decided:,} users where {self.n_users:,} were counted: the table changed"
             )
         self.account = tally.account(self.rule)
 
-    def sampled(self) -> tuple[Floats, Floats]:
-        """Contexts, (m, d), and chances, (m, K), of a sample of the users that no order moves."""
+    def _portions(self) -> Iterator[Portion]:
+        """Portions in their order, a few of them decided at once."""
+        waiting: deque[Future[Portion]] = deque()
+        first_row = 0
+        with ThreadPoolExecutor(self.rule.n_threads) as pool:
+            for rows in self._users.read(self.rule.asked.columns(self.rule.names)):
+                waiting.append(pool.submit(self.rule.decide, rows, first_row))
+                first_row += rows.num_rows
+                if len(waiting) > self.rule.n_threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+
+    @property
+    def _is_surveyed(self) -> bool:
+        """Whether a first look has been at every id."""
+        return self._sample is not None
+
+    def sampled(self) -> tuple[Floats, Floats] | None:
+        """Contexts, (m, d), and chances, (m, K), of a sample of the users that no order moves; None: none was taken."""
+        if self._sample is None:
+            return None if self.rule.n_features else (np.empty((1, 0)), self.rule.chances(_anybody(self.rule)))
         chances = self.rule.chances(self._sample)
         return self._sample.contexts, np.broadcast_to(chances, (len(self._sample.which), chances.shape[1]))
 
@@ -132,8 +165,7 @@ def decide(
         asked, has_vector=vector, floor=check_number("floor", floor, 0.0, 1.0), unseen=_check_unseen(unseen)
     )
     _check_columns(table, asked, names, identity)
-    look = partial(survey_spark, users) if is_spark(users) else partial(survey, table)
-    found = look(asked.columns(names), asked.id, asked.salt)
+    found = _look(policy, users, table, names, asked)
     try:
         rule, sample = make_rule(policy, names, asked, found, n_threads)
     except (ContextError, ActionError):
@@ -145,14 +177,35 @@ def decide(
 
 def make_rule(
     policy: Oracle, names: Names, asked: Wanted, found: UserSurvey, n_threads: int | None
-) -> tuple[DecisionRule, SeenUsers]:
+) -> tuple[DecisionRule, SeenUsers | None]:
     """The rule for so many users such as the sample's, and the sample as the policy sees it."""
     alone = _rule_of_one(policy, names, asked)
-    (rows,) = found.sample.to_batches() or [None]
+    threads = n_threads or os.cpu_count() or 1
+    alone = replace(alone, n_threads=threads if can_share(policy) else 1)
+    if found.sample is None:
+        return replace(alone, queue=line_up(policy, found.n_users, np.empty((1, 0)), None)), None
+    (rows,) = found.sample.to_batches()
     seen = alone.see(rows, 0)
     masks = None if asked.available is None else seen.masks[seen.which]
-    queue = line_up(policy, found.n_users, seen.contexts, masks)
-    return replace(alone, queue=queue, n_threads=n_threads or os.cpu_count() or 1), seen
+    return replace(alone, queue=line_up(policy, found.n_users, seen.contexts, masks)), seen
+
+
+def _look(policy: Oracle, users: object, table: UserTable, names: Names, asked: Wanted) -> UserSurvey:
+    """A first look at the users, where it is needed: by a policy that weighs who is in flight, or to count them."""
+    if is_spark(users):
+        return survey_spark(users, asked.columns(names), asked.id, asked.salt)
+    is_same_for_all = not names.asked.columns and asked.available is None
+    if table.n_rows is None or (weighs_flight(policy) and not is_same_for_all):
+        return survey(table, asked.columns(names), asked.id, asked.salt)
+    if not table.n_rows:
+        raise ContextError(f"{table.place}: there are columns but no users")
+    return UserSurvey(table.n_rows, None)
+
+
+def _anybody(rule: DecisionRule) -> SeenUsers:
+    """A user of whom nothing is known."""
+    everything = np.ones((1, len(rule.names.labels)), dtype=np.bool_)
+    return SeenUsers(np.empty((1, 0)), everything, np.zeros(1, dtype=np.int64), Surprises())
 
 
 def _find_place(policy: Oracle, names: Names, asked: Wanted, table: UserTable) -> None:

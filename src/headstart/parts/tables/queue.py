@@ -13,7 +13,6 @@ The chances are exact for the rule by which actions are drawn: they are what is 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,14 +41,14 @@ class Queue:
     is_blind: bool = False  # the policy does not weigh what is in flight
     is_settled: bool = False  # at the last place nobody is tried on any more
 
-    def chances(self, contexts: Floats, available: Bools | None, pool: ThreadPoolExecutor | None = None) -> Floats:
+    def chances(self, contexts: Floats, available: Bools | None) -> Floats:
         """P(a | x) of each row, (n, K)."""
-        first = chances_of(self.places[0], contexts, available, pool)
+        first = chances_of(self.places[0], contexts, available)
         if len(self.places) == 1:
             return first
-        last = chances_of(self.places[-1], contexts, available, pool)
+        last = chances_of(self.places[-1], contexts, available)
         total = np.empty_like(first)
-        self._average(0, len(self.places) - 1, first, last, contexts, available, total, pool)
+        self._average(0, len(self.places) - 1, first, last, contexts, available, total)
         return total
 
     def _average(
@@ -61,7 +60,6 @@ class Queue:
         contexts: Floats,
         available: Bools | None,
         out: Floats,
-        pool: ThreadPoolExecutor | None,
     ) -> None:
         """The shares of places low..high times their chances, into `out`; the chances at both ends are known.
 
@@ -78,10 +76,10 @@ class Queue:
             return
         middle = (low + high) // 2
         chosen, mask = contexts[rows], None if available is None else available[rows]
-        between = chances_of(self.places[middle], chosen, mask, pool)
+        between = chances_of(self.places[middle], chosen, mask)
         left, right = np.empty_like(between), np.empty_like(between)
-        self._average(low, middle, first[rows], between, chosen, mask, left, pool)
-        self._average(middle, high, between, last[rows], chosen, mask, right, pool)
+        self._average(low, middle, first[rows], between, chosen, mask, left)
+        self._average(middle, high, between, last[rows], chosen, mask, right)
         out[rows] = left + right - between * self.shares[middle]  # it stands in both halves
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from headstart.arrays import Bools, Floats, Integers
+from headstart.arrays import Bools, Floats, Integers, Words
 from headstart.errors import ContextError
 from headstart.kernels import compiled
 from headstart.kernels.siphash import draw_actions
@@ -38,6 +37,11 @@ class Wanted:
     unseen: Unseen = "warn"
     place: str = "the users"
 
+    @property
+    def key(self) -> Words:
+        """What ids are hashed with, for their draws."""
+        return key_of("action", self.salt)
+
     def columns(self, names: Names) -> tuple[str, ...]:
         """The columns of the users' table that are read."""
         more = () if self.available is None else (self.available,)
@@ -59,6 +63,7 @@ class Portion(NamedTuple):
     rows: pa.RecordBatch
     actions: Integers  # (n,)
     chances: Floats  # (n, K), or (1, K) for all
+    hashes: Words  # (n,) of the ids
     surprises: Surprises
 
 
@@ -98,13 +103,13 @@ class DecisionRule:
         masks, which = read_masks(rows.column(self.asked.available), names.labels, place, first_row)
         return SeenUsers(contexts, masks, which, surprises)
 
-    def chances(self, seen: SeenUsers, pool: ThreadPoolExecutor | None = None) -> Floats:
+    def chances(self, seen: SeenUsers) -> Floats:
         """P(a | x) of each user, (n, K); (1, K) where it is one for all."""
         if not self.n_features:
             found = self._floored(self.queue.chances(np.empty((len(seen.masks), 0)), seen.masks), seen.masks)
             return found if len(found) == 1 else found[seen.which]
         masks = None if self.asked.available is None else seen.masks[seen.which]
-        found = self.queue.chances(seen.contexts, masks, pool)
+        found = self.queue.chances(seen.contexts, masks)
         return self._floored(found, seen.masks if masks is None else masks)
 
     def _floored(self, chances: Floats, masks: Bools) -> Floats:
@@ -115,14 +120,14 @@ class DecisionRule:
         mixed: Floats = (1.0 - floor) * chances + floor * masks / masks.sum(axis=1, keepdims=True)
         return mixed
 
-    def decide(self, rows: pa.RecordBatch, first_row: int = 0, pool: ThreadPoolExecutor | None = None) -> Portion:
+    def decide(self, rows: pa.RecordBatch, first_row: int = 0) -> Portion:
         """One row for each user, in their order."""
         seen = self.see(rows, first_row)
-        chances = self.chances(seen, pool)
-        hashes = hash_ids(rows.column(self.asked.id), key_of("action", self.asked.salt), self.asked.place, first_row)
+        chances = self.chances(seen)
+        hashes = hash_ids(rows.column(self.asked.id), self.asked.key, self.asked.place, first_row)
         actions, taken = np.empty(rows.num_rows, dtype=np.int64), np.empty(rows.num_rows)
         compiled(draw_actions)(chances, uniforms_of(hashes), actions, taken)
-        return Portion(self._as_rows(rows, actions, taken, chances), actions, chances, seen.surprises)
+        return Portion(self._as_rows(rows, actions, taken, chances), actions, chances, hashes, seen.surprises)
 
     def _as_rows(self, rows: pa.RecordBatch, actions: Integers, taken: Floats, chances: Floats) -> pa.RecordBatch:
         import pyarrow as pa

@@ -25,23 +25,21 @@ class UserSurvey(NamedTuple):
     """What one pass over the users showed."""
 
     n_users: int
-    sample: pa.Table  # SAMPLED users at most, by the hash of their id
+    sample: pa.Table | None  # SAMPLED users at most, by the hash of their id
 
 
 def survey(users: UserTable, columns: Sequence[str], id: str, salt: str) -> UserSurvey:
     """Count the users, look for ids that come twice, and take the sample, with these columns."""
-    ids = SeenIds()
+    ids, key = SeenIds(), key_of("sample", salt)
     try:
         smallest = _Smallest()
         for rows in users.read(columns):
-            hashes = hash_ids(rows.column(id), key_of("sample", salt), users.place, ids.n)
+            hashes = hash_ids(rows.column(id), key, users.place, ids.n)
             ids.add(hashes)
             smallest.add(rows, hashes)
         if not ids.n:
             raise ContextError(f"{users.place}: there are columns but no users")
-        repeated = ids.find_repeated()
-        if repeated.size:
-            _refuse_repeated(users, id, salt, repeated)
+        refuse_repeated(users, id, key, ids)
         return UserSurvey(ids.n, smallest.table())
     finally:
         ids.close()
@@ -88,10 +86,13 @@ def smallest_of(portions: Iterable[tuple[pa.RecordBatch, Words]]) -> tuple[pa.Ta
     return (kept.table(), kept.hashes) if kept.hashes.size else None
 
 
-def _refuse_repeated(users: UserTable, id: str, salt: str, repeated: Words) -> None:
-    """An error with both places, unless two different ids only share a hash."""
+def refuse_repeated(users: UserTable, id: str, key: Words, ids: SeenIds) -> None:
+    """An error with both places if an id came twice; two different ids may share a hash."""
+    repeated = ids.find_repeated()
+    if not repeated.size:
+        return
     seen: dict[str, int] = {}
-    first_row, key = 0, key_of("sample", salt)
+    first_row = 0
     for rows in users.read([id]):
         found = np.flatnonzero(np.isin(hash_ids(rows.column(id), key, users.place, first_row), repeated))
         for i in found.tolist():

@@ -256,3 +256,21 @@ def test_a_portion_is_encoded_as_each_of_its_rows(rows):
     np.testing.assert_array_equal(matrix, [encoding.encode(user) for user in users])
     told = [item for user in users for item in encoding.surprises(user).items()]
     assert surprises == {item: told.count(item) for item in set(told)}
+
+
+@pytest.mark.parametrize("order", ["growing", "shuffled", "late"])
+def test_an_id_that_comes_twice_is_found_wherever_it_stands(order, monkeypatch):
+    """Growing numbers are not remembered; the first that does not grow has those before it read again."""
+    monkeypatch.setattr("headstart.logs.tables.users.PORTION", 100)
+    ids = np.arange(1_000)
+    if order == "shuffled":
+        ids = np.random.default_rng(0).permutation(ids)
+    twice = ids.copy()
+    twice[950] = ids[7] if order != "growing" else ids[949]
+    policy = hs.ABTest(2, rng=0)
+    assert policy.decide({"id": ids}).to_arrow().num_rows == 1_000
+    rows = (8, 951) if order != "growing" else (950, 951)
+    with pytest.raises(ContextError, match=f"comes twice, in rows {rows[0]} and {rows[1]}"):
+        policy.decide({"id": twice}).to_arrow()
+    with pytest.raises(ContextError, match=f"comes twice, in rows {rows[0]} and {rows[1]}"):
+        policy.decide({"id": [f"user {i}" for i in twice]}).to_arrow()

@@ -85,6 +85,21 @@ def hash_numbers(values: Integers, key: Words, out: Words) -> None:
         out[i] = _hash(text, place, _LONGEST, key)
 
 
+def part_hashes(hashes: Words, out: Words, ends: Integers) -> None:
+    """The hashes by their last bits: those of part i are out[ends[i]:ends[i + 1]]; a power of two of parts."""
+    last = np.uint64(ends.size - 2)
+    ends[:] = 0
+    for i in range(hashes.size):
+        ends[np.int64(hashes[i] & last) + 1] += 1
+    for i in range(1, ends.size):
+        ends[i] += ends[i - 1]
+    places = ends.copy()
+    for i in range(hashes.size):
+        part = np.int64(hashes[i] & last)
+        out[places[part]] = hashes[i]
+        places[part] += 1
+
+
 def as_uniforms(hashes: Words, out: Floats) -> None:
     """The first 53 bits of each hash as a number in [0, 1)."""
     for i in range(out.size):

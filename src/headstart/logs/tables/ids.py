@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable, Iterator
 from hashlib import blake2b
 from typing import IO, TYPE_CHECKING
 
@@ -11,7 +12,7 @@ import numpy as np
 from headstart.arrays import Floats, Words
 from headstart.errors import ContextError
 from headstart.kernels import compiled
-from headstart.kernels.siphash import as_uniforms, hash_numbers, hash_texts
+from headstart.kernels.siphash import as_uniforms, hash_numbers, hash_texts, part_hashes
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -57,25 +58,49 @@ def uniforms_of(hashes: Words) -> Floats:
 
 
 class SeenIds:
-    """Remembers the hash of every id, on disk, to find one that comes twice."""
+    """Remembers every id, to find one that comes twice: by their hashes, on disk.
 
-    def __init__(self) -> None:
-        self._files = [tempfile.TemporaryFile(prefix="headstart-ids-") for _ in range(_PARTS)]  # noqa: SIM115
+    Whole numbers that only grow cannot repeat, and are not remembered; from the first that does not grow, they are
+    asked for again (`before`: the hashes of the ids of so many rows; None: they cannot be, and all are remembered).
+    """
+
+    def __init__(self, before: Callable[[int], Iterator[Words]] | None) -> None:
+        self._before = before
+        self._files: list[IO[bytes]] = []
+        self._largest: int | None = None
         self.n = 0
 
-    def add(self, hashes: Words) -> None:
+    def add(self, ids: pa.Array, hashes: Words) -> None:
         """Those of the next rows."""
-        part = (hashes & np.uint64(_PARTS - 1)).astype(np.uint8)
-        order = np.argsort(part, kind="stable")  # by counting: a byte has few values
-        ends = np.searchsorted(part[order], np.arange(_PARTS + 1))
-        parted = hashes[order]
+        if not self._files and hashes.size and (self._before is None or not self._grow(ids)):
+            self._files = [tempfile.TemporaryFile(prefix="headstart-ids-") for _ in range(_PARTS)]  # noqa: SIM115
+            for earlier in self._before(self.n) if self._before is not None else ():
+                self._keep(earlier)
+        if self._files:
+            self._keep(hashes)
+        self.n += hashes.size
+
+    def _grow(self, ids: pa.Array) -> bool:
+        """Whether these are whole numbers, each larger than all before."""
+        import pyarrow as pa
+
+        if not pa.types.is_integer(ids.type) or ids.type == pa.uint64():
+            return False
+        numbers = ids.to_numpy()
+        if (self._largest is not None and numbers[0] <= self._largest) or not (numbers[1:] > numbers[:-1]).all():
+            return False
+        self._largest = int(numbers[-1])
+        return True
+
+    def _keep(self, hashes: Words) -> None:
+        parted, ends = np.empty_like(hashes), np.empty(_PARTS + 1, dtype=np.int64)
+        compiled(part_hashes)(hashes, parted, ends)
         for i, file in enumerate(self._files):
             file.write(parted[ends[i] : ends[i + 1]].tobytes())
-        self.n += hashes.size
 
     def find_repeated(self) -> Words:
         """The hashes that came more than once. Ids that differ share one of 2^64 with a chance of n^2 / 2^65."""
-        return np.concatenate([_repeated_in(file) for file in self._files])
+        return np.concatenate([np.empty(0, np.uint64), *(_repeated_in(file) for file in self._files)])
 
     def close(self) -> None:
         """Give the disk back."""

@@ -14,6 +14,7 @@ from headstart.logs.log import Log
 from headstart.logs.tables.batches import read_batches
 from headstart.logs.tables.connection import DatabaseLimits, log_errors
 from headstart.logs.tables.sources import SUFFIXES, open_source
+from headstart.logs.tables.sources.frames import as_arrow, is_frame, kind_of
 from headstart.logs.tables.sources.opened import Files
 from headstart.logs.tables.sources.paths import find_files, is_path
 
@@ -32,6 +33,7 @@ class UserTable:
     schema: pa.Schema
     n_rows: int | None  # None: nobody knows before they are counted
     read: Callable[[Sequence[str]], Iterator[pa.RecordBatch]]
+    can_overlap: bool = True  # whether it can be read again while it is being read: a connection has one answer
     is_encoded: bool = False  # the columns are a log's encoded ones, which are numbers
 
     @property
@@ -63,9 +65,11 @@ def open_users(source: object, context_names: Sequence[str] = ()) -> UserTable:
         return _of_table(pa.Table.from_pylist(list(source)), "the list of users")  # type: ignore[call-overload]
     if isinstance(source, np.ndarray | list | tuple):
         return _of_matrix(source, context_names, "the matrix of users")
-    if isinstance(source, pa.Table | pa.RecordBatch):
-        whole = pa.Table.from_batches([source]) if isinstance(source, pa.RecordBatch) else source
-        return _of_table(whole, "the Arrow table")
+    if is_frame(source):
+        place = f"the {kind_of(source)}"
+        columns = as_arrow(source, place)
+        if isinstance(columns, pa.Table):
+            return _of_table(columns, place)
     return _of_opened(source)
 
 
@@ -136,4 +140,4 @@ def _of_opened(source: object) -> UserTable:
         with log_errors(latest.place):
             yield from read_batches(table.select(*names), PORTION)
 
-    return UserTable(latest.place, table.schema().to_pyarrow(), None, read)
+    return UserTable(latest.place, table.schema().to_pyarrow(), None, read, can_overlap=False)

@@ -18,7 +18,6 @@ from headstart.checks import check_number
 from headstart.errors import ActionError, ContextError, OptionError
 from headstart.logs.encoding import Encoding
 from headstart.logs.tables.encoded import Surprises
-from headstart.logs.tables.ids import SeenIds
 from headstart.logs.tables.users import ROW, UserTable, open_users
 from headstart.parts.abilities import OracleAbilities, missing_method
 from headstart.parts.contracts import Oracle
@@ -30,7 +29,7 @@ from headstart.parts.tables.chances import can_share
 from headstart.parts.tables.on_spark import decide_on_spark, is_spark, open_spark_users, survey_spark
 from headstart.parts.tables.queue import line_up, weighs_flight
 from headstart.parts.tables.rule import ACTION, PROPENSITY, VECTOR, DecisionRule, Portion, SeenUsers, Unseen, Wanted
-from headstart.parts.tables.survey import UserSurvey, refuse_repeated, survey
+from headstart.parts.tables.survey import UserSurvey, refuse_repeated, survey, watch_ids
 from headstart.parts.tables.writing import open_target
 
 if TYPE_CHECKING:
@@ -71,16 +70,16 @@ class DecisionTable:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The decisions as Arrow record batches; memory does not grow with their number."""
-        tally, ids = DecisionTally(self.rule.names.labels), SeenIds()
-        n_decided = 0
+        asked, n_decided = self.rule.asked, 0
+        tally, ids = DecisionTally(self.rule.names.labels), watch_ids(self._users, asked.id, asked.key)
         try:
             for portion in self._portions():
                 n_decided += portion.actions.size
                 tally.add(portion)
                 if not self._is_surveyed:
-                    ids.add(portion.hashes)
+                    ids.add(portion.rows.column(asked.id), portion.hashes)
                 yield portion.rows
-            refuse_repeated(self._users, self.rule.asked.id, self.rule.asked.key, ids)
+            refuse_repeated(self._users, asked.id, asked.key, ids)
         finally:
             ids.close()
         if n_decided != self.n_users:
@@ -108,7 +107,7 @@ class DecisionTable:
         return self._sample is not None
 
     def sampled(self) -> tuple[Floats, Floats] | None:
-        """Contexts, (m, d), and chances, (m, K), of a sample of the users that no order moves; None: none was taken."""
+        """Contexts, (m, d), and chances, (m, K), of a sample that no order moves; None: there is none."""
         if self._sample is None:
             return None if self.rule.n_features else (np.empty((1, 0)), self.rule.chances(_anybody(self.rule)))
         chances = self.rule.chances(self._sample)

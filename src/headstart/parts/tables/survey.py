@@ -5,7 +5,7 @@ The sample is the users with the smallest hashes of their ids (by a key of its o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -30,12 +30,13 @@ class UserSurvey(NamedTuple):
 
 def survey(users: UserTable, columns: Sequence[str], id: str, salt: str) -> UserSurvey:
     """Count the users, look for ids that come twice, and take the sample, with these columns."""
-    ids, key = SeenIds(), key_of("sample", salt)
+    key = key_of("sample", salt)
+    ids = watch_ids(users, id, key)
     try:
         smallest = _Smallest()
         for rows in users.read(columns):
             hashes = hash_ids(rows.column(id), key, users.place, ids.n)
-            ids.add(hashes)
+            ids.add(rows.column(id), hashes)
             smallest.add(rows, hashes)
         if not ids.n:
             raise ContextError(f"{users.place}: there are columns but no users")
@@ -43,6 +44,20 @@ def survey(users: UserTable, columns: Sequence[str], id: str, salt: str) -> User
         return UserSurvey(ids.n, smallest.table())
     finally:
         ids.close()
+
+
+def watch_ids(users: UserTable, id: str, key: Words) -> SeenIds:
+    """What finds an id that comes twice, and reads those again that it did not keep."""
+
+    def hashes_before(n: int) -> Iterator[Words]:
+        start = 0
+        for rows in users.read([id]):
+            if start >= n:
+                return
+            yield hash_ids(rows.column(id).slice(0, n - start), key, users.place, start)
+            start += rows.num_rows
+
+    return SeenIds(hashes_before if users.can_overlap else None)
 
 
 class _Smallest:

@@ -103,7 +103,8 @@ def _write_down(stream: pa.RecordBatchReader, backend: Backend) -> ir.Table:
     return as_view(backend, f"SELECT * FROM read_parquet('{path}')")
 
 
-def _is_frame(thing: object) -> bool:
+def is_frame(thing: object) -> bool:
+    """Whether these are columns in memory, or a stream or data set of Arrow."""
     root, name = type(thing).__module__.partition(".")[0], type(thing).__name__
     if root == "pyarrow":
         return name in ("Table", "RecordBatch", "RecordBatchReader") or name.endswith("Dataset")
@@ -112,4 +113,4 @@ def _is_frame(thing: object) -> bool:
     return isinstance(thing, Mapping)
 
 
-SOURCES = (SourceKind("frame", _is_frame, open_frame),)
+SOURCES = (SourceKind("frame", is_frame, open_frame),)

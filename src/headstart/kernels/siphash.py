@@ -16,9 +16,10 @@ Bytes = NDArray[np.uint8]
 
 _SECRET0, _SECRET1 = np.uint64(0x736F6D6570736575), np.uint64(0x646F72616E646F6D)
 _SECRET2, _SECRET3 = np.uint64(0x6C7967656E657261), np.uint64(0x7465646279746573)
-_U11, _U13, _U16, _U17, _U21, _U32 = (np.uint64(n) for n in (11, 13, 16, 17, 21, 32))
+_U8, _U11, _U13, _U16, _U17, _U21, _U32 = (np.uint64(n) for n in (8, 11, 13, 16, 17, 21, 32))
 _U43, _U47, _U48, _U51, _U56, _U255 = (np.uint64(n) for n in (43, 47, 48, 51, 56, 255))
 _TO_UNIT = 1.0 / 9007199254740992.0  # 2^-53
+_SHORT = 100_000_000  # numbers below it have eight digits at most
 _LONGEST = 20  # characters of a whole number of 64 bits
 
 
@@ -40,6 +41,25 @@ def _round(
 
 
 @kernel
+def _take(
+    a: np.uint64, b: np.uint64, c: np.uint64, d: np.uint64, word: np.uint64
+) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
+    """Eight more letters."""
+    d ^= word
+    a, b, c, d = _round(a, b, c, d)
+    a, b, c, d = _round(a, b, c, d)
+    return a ^ word, b, c, d
+
+
+@kernel
+def _finish(a: np.uint64, b: np.uint64, c: np.uint64, d: np.uint64) -> np.uint64:
+    c ^= _U255
+    for _ in range(4):
+        a, b, c, d = _round(a, b, c, d)
+    return a ^ b ^ c ^ d
+
+
+@kernel
 def _hash(text: Bytes, start: int, stop: int, key: Words) -> np.uint64:
     """The hash of text[start:stop]."""
     a, b, c, d = key[0] ^ _SECRET0, key[1] ^ _SECRET1, key[0] ^ _SECRET2, key[1] ^ _SECRET3
@@ -49,15 +69,26 @@ def _hash(text: Bytes, start: int, stop: int, key: Words) -> np.uint64:
         word = np.uint64(0) if left == 8 else np.uint64((stop - start) & 255) << _U56  # the last one has the length
         for i in range(left):
             word |= np.uint64(text[place + i]) << np.uint64(8 * i)
-        d ^= word
-        a, b, c, d = _round(a, b, c, d)
-        a, b, c, d = _round(a, b, c, d)
-        a ^= word
+        a, b, c, d = _take(a, b, c, d, word)
         place += 8
-    c ^= _U255
-    for _ in range(4):
-        a, b, c, d = _round(a, b, c, d)
-    return a ^ b ^ c ^ d
+    return _finish(a, b, c, d)
+
+
+@kernel
+def _hash_short(value: np.uint64, key: Words) -> np.uint64:
+    """The hash of a number of at most eight digits, which are one word."""
+    a, b, c, d = key[0] ^ _SECRET0, key[1] ^ _SECRET1, key[0] ^ _SECRET2, key[1] ^ _SECRET3
+    word, n = np.uint64(0), np.uint64(0)
+    while n == np.uint64(0) or value > np.uint64(0):
+        tens = value // np.uint64(10)
+        word = (word << _U8) | (value - tens * np.uint64(10) + np.uint64(48))
+        value = tens
+        n += np.uint64(1)
+    if n == _U8:
+        a, b, c, d = _take(a, b, c, d, word)
+        word = np.uint64(0)
+    a, b, c, d = _take(a, b, c, d, word | (n << _U56))
+    return _finish(a, b, c, d)
 
 
 def hash_texts(text: Bytes, ends: Integers, key: Words, out: Words) -> None:
@@ -71,6 +102,9 @@ def hash_numbers(values: Integers, key: Words, out: Words) -> None:
     text = np.empty(_LONGEST, np.uint8)
     for i in range(out.size):
         left = np.uint64(values[i])
+        if 0 <= values[i] < _SHORT:
+            out[i] = _hash_short(left, key)
+            continue
         if values[i] < 0:
             left = np.uint64(0) - left
         place = _LONGEST

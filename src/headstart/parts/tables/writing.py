@@ -53,11 +53,14 @@ def open_target(path: Path, schema: pa.Schema, about: dict[str, object]) -> Iter
 
 @contextmanager
 def _parquet(path: Path, schema: pa.Schema, about: dict[str, object]) -> Iterator[Write]:
+    import pyarrow as pa
     import pyarrow.parquet as parquet
 
     named = schema.with_metadata({b"headstart": json.dumps(about).encode()})
-    repeated = [ACTION, "propensity"]  # few different values: by reference
-    with parquet.ParquetWriter(path, named, use_dictionary=repeated, write_statistics=False) as writer:
+    repeated = [name for name in (ACTION, "propensity") if name in schema.names]  # few values: by reference
+    whole = [f.name for f in schema if pa.types.is_integer(f.type)]  # whole numbers, ids above all: by differences
+    how = {"use_dictionary": repeated, "column_encoding": dict.fromkeys(whole, "DELTA_BINARY_PACKED")}
+    with parquet.ParquetWriter(path, named, write_statistics=False, **how) as writer:
         yield lambda rows: writer.write_batch(rows)
 
 

@@ -45,7 +45,7 @@ def test_as_many_are_tried_on_as_are_worth_it(n_users, worth):
     expected = queue.chances(NOBODY, None)[0, 1] * n_users
     bought = min(worth, n_users / 2)
     assert bought - 0.5 <= expected <= bought * 1.125 + 1.0
-    assert queue.is_settled == (n_users >= 2 * worth + 8)
+    assert (queue.n_before_rest < n_users) == (n_users > 2 * worth)
 
 
 def test_by_hand():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from typing import Any, NamedTuple, overload
+from copy import copy
+from typing import Any, NamedTuple, Self, overload
 
 import numpy as np
 
@@ -170,6 +171,12 @@ class Started(Wrapper):
         np.subtract(contexts[:, view.columns], view.centres, out=seen[:, 1:])
         seen[:, 1:] /= view.scales
         return seen
+
+    def copy(self) -> Self:
+        """An independent policy with the same state and the same future; what it was made of is shared."""
+        twin = copy(self)
+        twin.oracle, twin._seen = OracleAbilities(self.oracle).copy(), self._seen.copy()
+        return twin
 
     def file_state(self) -> dict[str, object]:
         """What a policy file holds of it: all but the rows."""

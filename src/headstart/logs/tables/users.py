@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ROW = "row"  # what ids are called that nobody gave: the number of the row, from 0
-PORTION = 1 << 17
+PORTION = 1 << 16
 
 
 @dataclass(frozen=True)

@@ -81,6 +81,6 @@ def _explain(queue: Queue, n_users: int, exploring: float) -> str:
     if exploring < 0.5:
         return f"{n_users:,} users are decided before any outcome comes, and trying anything on them is not worth it"
     before = f"{n_users:,} users are decided before any outcome comes: about {exploring:,.0f} of them are tried on"
-    if queue.is_settled:
-        return f"{before}, for with {queue.starts[-1]:,} decisions in flight nothing more is worth buying"
+    if queue.n_before_rest < n_users:
+        return f"{before}, for with {queue.n_before_rest:,} decisions in flight nothing more is worth buying"
     return f"{before}, for to the last of them something is worth learning about"

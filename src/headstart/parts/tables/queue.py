@@ -27,7 +27,8 @@ from headstart.parts.wrapper import layers
 
 _FINENESS = 8  # a place is 1/8 further in the queue than the one before
 _AT_A_PLACE = 32  # users of the sample that stand for all who are decided at one place
-_QUIET = 8  # places in a row where nobody is tried on before the queue is taken to stay as it is
+_QUIET = 16  # times as many users as before the last one who was tried on: then the queue is taken to stay as it is
+_FEWEST = 64  # users who are looked at in any case, as if one of them had been
 _MOST_TOLD = 200_000  # decisions in flight that a policy is told of
 
 
@@ -39,10 +40,16 @@ class Queue:
     shares: Floats  # (L,), which sum to 1
     starts: tuple[int, ...]  # (L,) users decided before
     is_blind: bool = False  # the policy does not weigh what is in flight
-    is_settled: bool = False  # at the last place nobody is tried on any more
+    n_before_rest: int = 0  # users decided after whom nobody in the sample is tried on any more
 
     def chances(self, contexts: Floats, available: Bools | None) -> Floats:
         """P(a | x) of each row, (n, K)."""
+        if not contexts.shape[1]:  # few rows: every place is asked
+            asked = (chances_of(place, contexts, available) for place in self.places)
+            total = np.zeros((len(contexts), self.places[0].n_actions))
+            for share, found in zip(self.shares, asked, strict=True):
+                total += share * found
+            return total
         first = chances_of(self.places[0], contexts, available)
         if len(self.places) == 1:
             return first
@@ -63,8 +70,8 @@ class Queue:
     ) -> None:
         """The shares of places low..high times their chances, into `out`; the chances at both ends are known.
 
-        Where they are the same, those in between are taken to be: what is in flight takes reasons to explore away,
-        one after the other, and brings none back.
+        Where they are the same, those in between are taken to be: mostly, what is in flight takes reasons to explore
+        away and brings none back. Where it does, the chances are still those that are drawn from.
         """
         inside = float(self.shares[low : high + 1].sum())
         out[:] = first * inside
@@ -98,8 +105,8 @@ def line_up(policy: Oracle, n_users: int, contexts: Floats, available: Bools | N
     if is_blind or n_users < 2 or not len(contexts):
         return Queue([policy], np.ones(1), (0,), is_blind)
     moving, places, starts = OracleAbilities(policy).copy(), [policy], [0]
-    carried, told, quiet, t, turn = np.zeros(policy.n_actions), 0, 0, 0, 0
-    while t < n_users and quiet < _QUIET and told < _MOST_TOLD:
+    carried, told, rest, t, turn = np.zeros(policy.n_actions), 0, 0, 0, 0
+    while t < min(n_users, _QUIET * max(rest, _FEWEST)) and told < _MOST_TOLD:
         block = min(max(1, t // _FINENESS), n_users - t)
         if t:
             places.append(OracleAbilities(moving).copy())
@@ -108,13 +115,14 @@ def line_up(policy: Oracle, n_users: int, contexts: Floats, available: Bools | N
         turn += rows.size
         mask = None if available is None else available[rows]
         chances = chances_of(moving, contexts[rows], mask)
-        quiet = quiet + 1 if (chances.max(axis=1) == 1.0).all() else 0
+        if not (chances.max(axis=1) == 1.0).all():
+            rest = t + block
         for row, chance in zip(rows.tolist(), chances, strict=True):
             carried += chance * (block / rows.size)
             told += _tell(moving, contexts[row], carried)
         t += block
     ends = np.array([*starts[1:], n_users], dtype=np.float64)
-    return Queue(places, (ends - np.array(starts)) / n_users, tuple(starts), is_settled=quiet >= _QUIET)
+    return Queue(places, (ends - np.array(starts)) / n_users, tuple(starts), n_before_rest=rest)
 
 
 def _tell(policy: Oracle, context: Floats, carried: Floats) -> int:

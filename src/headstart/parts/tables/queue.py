@@ -19,7 +19,7 @@ import numpy as np
 
 from headstart import kernels
 from headstart.arrays import Bools, Floats
-from headstart.kernels import is_implemented
+from headstart.kernels import compiled, is_implemented, states_in
 from headstart.parts.abilities import OracleAbilities, missing_method
 from headstart.parts.contracts import Oracle
 from headstart.parts.tables.chances import chances_of
@@ -119,19 +119,28 @@ def line_up(policy: Oracle, n_users: int, contexts: Floats, available: Bools | N
             rest = t + block
         for row, chance in zip(rows.tolist(), chances, strict=True):
             carried += chance * (block / rows.size)
-            told += _tell(moving, contexts[row], carried)
+            whole = np.floor(carried)
+            carried -= whole
+            told += int(whole.sum())
+            _tell(moving, contexts[row], whole)
         t += block
     ends = np.array([*starts[1:], n_users], dtype=np.float64)
     return Queue(places, (ends - np.array(starts)) / n_users, tuple(starts), n_before_rest=rest)
 
 
-def _tell(policy: Oracle, context: Floats, carried: Floats) -> int:
-    """Tell the policy of the whole decisions among those carried; the rest stays to be carried."""
-    n_told = 0
-    for action in np.flatnonzero(carried >= 1.0).tolist():
-        whole = int(carried[action])
-        carried[action] -= whole
-        for _ in range(min(whole, _MOST_TOLD)):
+def _expect_all(state: kernels.State, context: Floats, times: Floats) -> None:
+    for action in range(times.size):
+        for _ in range(int(times[action])):
+            kernels.expect(state, context, action)
+
+
+def _tell(policy: Oracle, context: Floats, times: Floats) -> None:
+    """Tell the policy so many decisions of each action for such a user, (K,); at most as many as it is ever told."""
+    most = np.minimum(times, float(_MOST_TOLD))
+    state = OracleAbilities(policy).kernel_state
+    if state is not None and is_implemented(kernels.expect, type(state)):
+        compiled(_expect_all, *states_in((state,)))(state, context, most)
+        return
+    for action in range(most.size):
+        for _ in range(int(most[action])):
             OracleAbilities(policy).expect(context if context.size else None, action)
-        n_told += whole
-    return n_told

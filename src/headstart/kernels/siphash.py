@@ -145,13 +145,10 @@ def draw_actions(chances: Floats, uniforms: Floats, actions: Integers, taken: Fl
     is_common = chances.shape[0] == 1  # one row for all users
     for i in range(actions.size):
         row = 0 if is_common else i
-        reached, last = 0.0, -1
+        reached, action, last = 0.0, 0, 0
         for a in range(chances.shape[1]):
-            chance = chances[row, a]
-            if chance > 0.0:
-                reached += chance
-                last = a
-                if uniforms[i] < reached:
-                    break
-        actions[i] = last
-        taken[i] = chances[row, last]
+            reached += chances[row, a]
+            action += uniforms[i] >= reached  # no branch: which way it goes is random, and cannot be foreseen
+            last = a if chances[row, a] > 0.0 else last
+        actions[i] = min(action, last)  # the sum may fall short of 1 by rounding
+        taken[i] = chances[row, actions[i]]

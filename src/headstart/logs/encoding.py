@@ -160,10 +160,10 @@ class Encoding:
             if places is None:
                 if as_number(column, user[column]) is None:
                     found[column] = "missing"
-            elif is_gap(user[column]):
-                found[column] = "missing"
-            elif not is_among(places, user[column]):
-                found[column] = "missing" if _is_marked(user[column]) else "unseen"
+            else:
+                surprise = find_surprise(places, user[column])
+                if surprise is not None:
+                    found[column] = surprise
         return found
 
     @cached_property
@@ -198,13 +198,21 @@ def as_number(column: str, value: Any) -> float | None:
 
 def find_place(places: Mapping[Hashable, int], value: Any) -> int | None:
     """The place of a category; of "missing" or "other" where the value is none of them and there is such a level."""
-    if is_among(places, value):
+    if _is_among(places, value):
         return places[value]
     return places.get(MISSING if is_gap(value) or _is_marked(value) else OTHER)
 
 
-def is_among(places: Mapping[Hashable, int], value: Any) -> bool:
-    """Whether a value is one of the categories."""
+def find_surprise(places: Mapping[Hashable, int], value: Any) -> Surprise | None:
+    """What is strange about a value where a category should be; None: it is one of them."""
+    if is_gap(value):
+        return "missing"
+    if _is_among(places, value):
+        return None
+    return "missing" if _is_marked(value) else "unseen"
+
+
+def _is_among(places: Mapping[Hashable, int], value: Any) -> bool:
     try:
         return value in places
     except TypeError:  # a list, say: of no category

@@ -9,7 +9,7 @@ import numpy as np
 
 from headstart.arrays import Floats
 from headstart.errors import ContextError
-from headstart.logs.encoding import Encoding, as_number, find_place, is_among, is_gap
+from headstart.logs.encoding import Encoding, as_number, find_place, find_surprise
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -82,10 +82,9 @@ def _fill_categories(
             continue
         place = find_place(places, label)
         at[i] = -1 if place is None else place
-        if is_gap(label):
-            found[column, "missing"] += int(counts[i])
-        elif not is_among(places, label):
-            found[column, "unseen"] += int(counts[i])
+        surprise = find_surprise(places, label)
+        if surprise is not None:
+            found[column, surprise] += int(counts[i])
     chosen = at[indices]
     rows = np.flatnonzero(chosen >= 0)
     matrix[rows, j + chosen[rows]] = 1.0

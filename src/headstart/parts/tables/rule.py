@@ -11,6 +11,7 @@ from headstart.arrays import Bools, Floats, Integers, Words
 from headstart.errors import ContextError
 from headstart.kernels import compiled
 from headstart.kernels.siphash import draw_actions
+from headstart.logs.encoding import find_surprise
 from headstart.logs.tables.encoded import Surprises, encode_portion
 from headstart.logs.tables.ids import hash_ids, key_of, uniforms_of
 from headstart.parts.names import Names
@@ -147,8 +148,9 @@ class DecisionRule:
         if not columns:
             return
         known = self.names.asked.categories[columns[0]]
+        places = {category: place for place, category in enumerate(known)}
         for row, value in enumerate(rows.column(columns[0]).to_pylist()):
-            if value not in known and value not in (None, ""):
+            if find_surprise(places, value) == "unseen":
                 raise ContextError(
                     f"{self.asked.place}, row {first_row + row + 1:,}: column {columns[0]!r} has the category "
                     f"{value!r}, which the log never showed; known: {', '.join(map(str, known[:10]))}"

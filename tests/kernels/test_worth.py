@@ -36,11 +36,13 @@ def _state(seed: int) -> SimpleNamespace:
             weights=rng.dirichlet(np.ones(3), size=2),
             locations=rng.normal(size=(2, 3)),
             scales=rng.uniform(0.05, 1.0, (2, 3)),
-            sizes=rng.uniform(0.5, 50.0, (2, 3)),
+            known=rng.uniform(0.5, 50.0, (2, 3)),
+            is_binary=False,
         ),
         tally=SimpleNamespace(counts=np.array([4.0, 0.0])),
         caution=3.0,
         caps=np.array([-0.2, np.inf]),
+        pending=np.zeros(2),
     )
 
 
@@ -51,19 +53,25 @@ def _locations(state: SimpleNamespace, a: int) -> np.ndarray:
 
 def _slow_worth(state: SimpleNamespace, a: int, reference: float, remaining: float, is_leader: bool) -> float:
     """Each component's mean after m plays is normal around its mean now; what the log did not say counts 3 times."""
-    found = [0.0]
-    for m in 2.0 ** np.arange(10):
-        if m < remaining:
-            moved = state.belief.scales[a] * np.sqrt(m / (m + state.belief.sizes[a] + state.tally.counts[a]))
-            z = (_locations(state, a) - reference) / moved * (-1 if is_leader else 1)
-            gain = (state.belief.weights[a] * [1.0, 3.0, 3.0]) @ (moved * (stats.norm.pdf(z) + z * stats.norm.cdf(z)))
-            found.append((remaining - m) * gain / m)
-    return max(found)
+
+    def gain(plays: float) -> float:
+        if plays == 0.0:
+            return 0.0
+        moved = state.belief.scales[a] * np.sqrt(plays / (plays + state.belief.known[a]))
+        z = (_locations(state, a) - reference) / moved * (-1 if is_leader else 1)
+        return (state.belief.weights[a] * [1.0, 3.0, 3.0]) @ (moved * (stats.norm.pdf(z) + z * stats.norm.cdf(z)))
+
+    bought = state.pending[a]
+    users = min(remaining, state.pending.sum()) if bought else remaining
+    looks = [m for m in 2.0 ** np.arange(10) if m < users]
+    return max([0.0, *((users - m) * (gain(bought + m) - gain(bought)) / m for m in looks)])
 
 
+@pytest.mark.parametrize("pending", [(0.0, 0.0), (3.0, 0.0), (30.0, 200.0)])
 @pytest.mark.parametrize("seed", range(6))
-def test_the_worth_is_the_largest_over_looks_ahead(seed):
+def test_the_worth_is_the_largest_over_looks_ahead(seed, pending):
     state = _state(seed)
+    state.pending[:] = pending
     for a, reference, remaining in ((0, 0.3, 1000.0), (1, -0.5, 50.0), (1, 0.2, 3.0), (0, 0.0, 1.0)):
         for is_leader in (False, True):
             expected = _slow_worth(state, a, reference, remaining, is_leader)
@@ -84,3 +92,24 @@ def test_what_cannot_reach_the_least_is_not_computed_and_what_can_is():
 
 def test_nothing_is_learnt_for_the_last_user():
     assert worth_of(_state(1), 0, 0.0, 1.0, 0.0, False) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("mean", "deviation", "reference"), [(0.02, 0.015, 0.05), (0.97, 0.02, 0.99), (0.4, 0.2, 0.3)]
+)
+def test_the_gain_of_a_chance_is_that_of_a_beta_distribution(mean, deviation, reference):
+    """One component, looked at as far as it can be known, behind the reference and before it."""
+    size = mean * (1 - mean) / deviation**2 - 1
+    chance = stats.beta(mean * size, (1 - mean) * size)
+    above, _ = integrate.quad(lambda x: (x - reference) * chance.pdf(x), reference, 1.0, epsabs=1e-14)
+    below, _ = integrate.quad(lambda x: (reference - x) * chance.pdf(x), 0.0, reference, epsabs=1e-14)
+    belief = SimpleNamespace(
+        weights=np.ones((1, 1)),
+        locations=np.full((1, 1), mean),
+        scales=np.full((1, 1), deviation),
+        known=np.full((1, 1), 1e-9),
+        is_binary=True,
+    )
+    state = SimpleNamespace(belief=belief, caution=1.0, caps=np.array([np.inf]), pending=np.zeros(1))
+    for is_leader, expected in ((False, above), (True, below)):
+        assert worth_of(state, 0, reference, 2.0, 0.0, is_leader) == pytest.approx(expected, rel=1e-6)

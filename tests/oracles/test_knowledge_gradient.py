@@ -10,10 +10,12 @@ import pytest
 from scipy import stats
 
 import headstart as hs
-from headstart.errors import ActionError, OptionError
+from headstart.errors import ActionError, OptionError, OutcomeError
 from headstart.estimates.summary import Summary
 from headstart.evaluators import DoublyRobust
 from headstart.oracles import KnowledgeGradient, ThompsonNormal
+from headstart.priors.logged import LoggedPrior
+from headstart.priors.options import STILL, LoggedPriorOptions
 from headstart.worlds import Synthetic
 
 SUMMARY = Summary(np.array([0.0, 0.5, 1.0]), np.array([0.1, 0.2, 0.25]), np.array([1.0, 1.0, 1.0]))
@@ -102,11 +104,92 @@ def test_relabelling_actions_permutes_the_chances():
     np.testing.assert_array_equal(second, first[order])
 
 
+def still(n_actions: int, summary: Summary, trust: float) -> KnowledgeGradient:
+    """One that takes the level of users for the log's."""
+    prior = LoggedPrior.of_summary(summary, np.full(n_actions, trust), LoggedPriorOptions(levels=STILL))
+    return KnowledgeGradient.from_prior(prior, rng=1)
+
+
 def test_a_log_in_conflict_fades():
     noise = np.random.default_rng(1).normal(size=40)
-    oracle = taught(KnowledgeGradient(3, SUMMARY, rng=1), {2: list(-1.0 + noise - noise.mean())})
+    low = list(-1.0 + noise - noise.mean())
+    oracle = taught(still(3, SUMMARY, 1 - 0.4 / 3), {2: low})
     assert oracle.readings().trust[2] < 0.001
     assert oracle.probabilities()[2] == 0.0
+
+
+def test_users_who_are_all_lower_leave_the_differences_as_the_log_has_them():
+    """The log says 0, 0.5, 1; users have 2 less of every action that they are shown. Were it one action alone, the
+    log would be wrong about it."""
+    noise = np.random.default_rng(1).normal(size=40)
+    noise -= noise.mean()
+    all_lower = taught(KnowledgeGradient(3, SUMMARY, rng=1), {0: list(noise - 2.0), 2: list(noise - 1.0)})
+    readings = all_lower.readings()
+    assert readings.trust[0] > 0.95  # 0.87 before
+    assert readings.trust[2] > 0.9
+    # The one that nobody was shown: 0.5 by the log, 0.2 its error, and its users will be 2 lower as well.
+    assert readings.means[1] - readings.means[0] == pytest.approx(0.5, abs=0.2)
+    one_lower = taught(KnowledgeGradient(3, SUMMARY, rng=1), {0: list(noise), 2: list(noise - 1.0)})
+    assert one_lower.readings().trust[2] < 0.01
+    assert one_lower.readings().means[1] == pytest.approx(0.5, abs=0.25)
+
+
+def test_what_is_in_flight_is_not_bought_again():
+    """A sure log of the worse action is doubted enough to try it, until what is worth it is in flight."""
+    sure = Summary(np.array([0.0, 2.0]), np.array([0.05, 0.05]), np.array([1.0, 1.0]))
+    oracle = KnowledgeGradient(2, sure, trust=0.9, horizon=2000, rng=1)
+    np.testing.assert_array_equal(oracle.probabilities(), [0.5, 0.5])
+    before = oracle.readings()
+    oracle.expect(None, 0)
+    np.testing.assert_array_equal(oracle.probabilities(), [0.0, 1.0])
+    for one, other in zip(before, oracle.readings(), strict=True):
+        np.testing.assert_array_equal(one, other)
+    for _ in range(1000):
+        oracle.expect(None, 1)  # the longer it takes, the more is a second trial worth meanwhile
+    np.testing.assert_array_equal(oracle.probabilities(), [0.5, 0.5])
+    for _ in range(1000):
+        oracle.release(None, 1)
+    oracle.release(None, 0)
+    np.testing.assert_array_equal(oracle.probabilities(), [0.5, 0.5])
+
+
+def binary(means: list[float], rows: float, trust: float = 1.0) -> KnowledgeGradient:
+    rates = np.array(means)
+    variances = rates * (1 - rates)
+    summary = Summary(rates, np.sqrt(variances / rows), variances)
+    prior = LoggedPrior.of_summary(summary, np.full(rates.size, trust), is_binary=True)
+    return KnowledgeGradient.from_prior(prior, rng=1)
+
+
+def test_successes_are_counted_by_hand():
+    """Rates 0.1 and 0.3 of 100 rows each: the average is (40 + 1/2) / 201, and one success at it is worth 201 / 40.5
+    outcomes. Of the first action then 11 successes in 100 + 201 / 40.5; three users, one success: 12 in 3 more."""
+    size = 100 + 201 / 40.5
+    oracle = binary([0.1, 0.3], 100.0)
+    np.testing.assert_allclose(oracle.readings().means, [11 / size, 31 / size])
+    taught(oracle, {0: [1.0, 0.0, 0.0]})
+    middle = 12 / (size + 3)
+    assert oracle.readings().means[0] == pytest.approx(middle)
+    assert oracle.readings().standard_errors[0] == pytest.approx(math.sqrt(middle * (1 - middle) / (size + 4)))
+
+
+def test_a_log_of_successes_is_doubted_by_the_beta_binomial_likelihood():
+    """The chance that the log is right about an action: odds times the ratio of B(a + k, b + n - k) / B(a, b)."""
+    oracle = taught(binary([0.1, 0.3], 100.0, 0.8), {1: [0.0] * 12})
+    size = 100 + 201 / 40.5
+    top = 31 / size
+    rival = 1 / min(top, 1 - top)
+    log = stats.betabinom(12, 31, size - 31).pmf(0)
+    other = stats.betabinom(12, top * rival, (1 - top) * rival).pmf(0)
+    assert oracle.readings().trust[1] == pytest.approx(0.8 * log / (0.8 * log + 0.2 * other))
+
+
+def test_outcomes_beside_a_log_of_0_and_1_are_refused():
+    oracle = binary([0.1, 0.3], 100.0)
+    oracle.update(None, 0, 0.5)
+    with pytest.raises(OutcomeError, match=r"in \[0, 1\], got 3: the log has only 0 and 1"):
+        oracle.update(None, 0, 3.0)
+    assert oracle.readings().counts.tolist() == [1.0, 0.0]
 
 
 def test_users_cap_what_the_log_may_hold_an_action_for():
@@ -115,12 +198,12 @@ def test_users_cap_what_the_log_may_hold_an_action_for():
     The same 16 among 5,016: -0.6 + (2 + sqrt(ln(5016 / 32) / 2)) / 4 = 0.30 caps nothing any more.
     """
     sure = Summary(np.array([0.0, 0.3]), np.full(2, 1000**-0.5), np.ones(2))
-    oracle = taught(KnowledgeGradient(2, sure, trust=0.999, rng=1), {1: [-0.6] * 16})
+    oracle = taught(still(2, sure, 0.999), {1: [-0.6] * 16})
     assert oracle.readings().means[1] > 0.0  # by the log and users together
     assert oracle.probabilities()[0] >= 0.5
-    rare = taught(KnowledgeGradient(2, sure, trust=0.999, rng=1), {1: [-0.6] * 16, 0: [0.0] * 5000})
+    rare = taught(still(2, sure, 0.999), {1: [-0.6] * 16, 0: [0.0] * 5000})
     assert rare.probabilities()[1] >= 0.5
-    blind = taught(KnowledgeGradient(2, sure, trust=1.0, rng=1), {1: [-0.6] * 16})
+    blind = taught(still(2, sure, 1.0), {1: [-0.6] * 16})
     np.testing.assert_array_equal(blind.probabilities(), [0.0, 1.0])
 
 
@@ -128,7 +211,7 @@ def test_a_withdrawn_log_is_not_trusted_any_more():
     oracle = taught(KnowledgeGradient(3, SUMMARY, rng=1), {0: [0.4, 0.6]})
     before = oracle.readings().trust
     oracle.withdraw(1)
-    assert oracle.readings().trust.tolist() == [before[0], 0.0, before[2]]
+    np.testing.assert_allclose(oracle.readings().trust, [before[0], 0.0, before[2]], rtol=1e-12)
     with pytest.raises(ActionError, match=r"0\.\.2, got 3"):
         oracle.withdraw(3)
 

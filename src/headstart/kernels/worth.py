@@ -10,7 +10,9 @@ import math
 from typing import Protocol
 
 from headstart.arrays import Floats
+from headstart.kernels.arrays import total
 from headstart.kernels.beliefs import Believing
+from headstart.kernels.beta import gain_above_beta
 from headstart.kernels.compile import kernel
 
 _ROOT_HALF = math.sqrt(0.5)
@@ -18,6 +20,7 @@ _DENSITY_AT_0 = 1.0 / math.sqrt(2.0 * math.pi)
 _FAR = 9.0  # deviations beyond which nothing is gained
 _LEAST_WEIGHT = 1e-12
 _DOUBLINGS = 10  # looks ahead of 1, 2, 4, ..., 512 plays
+_NEARLY_NORMAL = 400.0  # successes' worth from which a Beta distribution is taken for a normal one
 
 
 class Learning(Believing, Protocol):
@@ -27,6 +30,8 @@ class Learning(Believing, Protocol):
     def caution(self) -> float: ...
     @property
     def caps(self) -> Floats: ...
+    @property
+    def pending(self) -> Floats: ...
 
 
 @kernel
@@ -69,28 +74,54 @@ def _gain(state: Learning, a: int, reference: float, plays: float, is_leader: bo
     gain = 0.0
     for j in range(state.belief.weights.shape[1]):
         if state.belief.weights[a, j] > _LEAST_WEIGHT:
-            size = state.belief.sizes[a, j] + state.tally.counts[a]
-            moved = 1.0 if plays == math.inf else math.sqrt(plays / (plays + size))
+            moved = 1.0 if plays == math.inf else math.sqrt(plays / (plays + state.belief.known[a, j]))
             ahead = _location(state, a, j) - reference
-            if is_leader:
-                ahead = -ahead
-            part = state.belief.weights[a, j] * gain_above(ahead, state.belief.scales[a, j] * moved, 0.0)
+            deviation = state.belief.scales[a, j] * moved
+            if state.belief.is_binary:
+                part = _gain_binary(ahead + reference, deviation, reference)
+                if is_leader:
+                    part -= ahead
+            else:
+                part = gain_above(-ahead if is_leader else ahead, deviation, 0.0)
+            part *= state.belief.weights[a, j]
             gain += part if j == 0 else state.caution * part
     return gain
 
 
 @kernel
-def worth_of(state: Learning, a: int, reference: float, remaining: float, least: float, is_leader: bool) -> float:
-    """Per play, what trying action a up to 512 times would gain the users after that, at best.
+def _gain_binary(mean: float, deviation: float, reference: float) -> float:
+    """E max(x - reference, 0) for a chance x with this mean and standard deviation, Beta distributed."""
+    variance = deviation * deviation
+    around = mean * (1.0 - mean)
+    if variance <= 0.0 or variance >= around:
+        return max(mean - reference, 0.0)
+    size = around / variance - 1.0
+    if around * size > _NEARLY_NORMAL:
+        return gain_above(mean, deviation, reference)
+    return gain_above_beta(mean * size, (1.0 - mean) * size, reference)
 
-    `reference` is the best mean among the other actions. Below `least` it is not computed to the end.
+
+@kernel
+def worth_of(state: Learning, a: int, reference: float, remaining: float, least: float, is_leader: bool) -> float:
+    """Per play, what trying action a up to 512 times more would gain the users after that, at best.
+
+    `reference` is the best mean among the other actions. Plays in flight have been bought already, and will speak
+    after about as many users as there are decisions in flight: only until then is there anything to gain by buying
+    more now, and no more than what they gain together, less what those alone do. Below `least` it is not computed to
+    the end.
     """
-    most = remaining * _gain(state, a, reference, math.inf, is_leader)
+    bought = state.pending[a]
+    already = 0.0
+    if bought > 0.0:
+        already = _gain(state, a, reference, bought, is_leader)
+        remaining = min(remaining, total(state.pending))
+    most = remaining * (_gain(state, a, reference, math.inf, is_leader) - already)
     best = 0.0
     plays = 1.0
     for _ in range(_DOUBLINGS):
         if plays >= remaining or most <= plays * max(best, least):  # neither can more plays be worth more
             break
-        best = max(best, (remaining - plays) * _gain(state, a, reference, plays, is_leader) / plays)
+        gained = _gain(state, a, reference, bought + plays, is_leader) - already
+        best = max(best, (remaining - plays) * gained / plays)
         plays *= 2.0
     return best

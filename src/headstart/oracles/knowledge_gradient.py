@@ -10,20 +10,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from headstart.arrays import Bools, Floats, Scratch, Words
-from headstart.checks import check_n_actions, check_number, check_whole
+from headstart.checks import check_n_actions, check_number, check_outcome, check_whole
+from headstart.errors import OutcomeError
 from headstart.estimates.summary import Summary
-from headstart.kernels import absorb, implements, kernel, play, probabilities, update, withdraw
+from headstart.kernels import absorb, expect, implements, kernel, play, probabilities, release, update, withdraw
 from headstart.kernels.arrays import total
-from headstart.kernels.beliefs import Belief, refresh, settle, take_log_back
+from headstart.kernels.beliefs import Belief, learn, settle, take_log_back
 from headstart.kernels.choice import draw_available, fill_uniform
-from headstart.kernels.moments import Moments, absorb_moments, update_moments
+from headstart.kernels.moments import Moments
 from headstart.kernels.random import draw_uniform
+from headstart.kernels.remaining import NOT_TOLD, users_to_come
 from headstart.kernels.worth import mean_of, worth_of
 from headstart.oracles.beliefs import BelievingOracle
 from headstart.priors.logged import LOGGED, LoggedPrior, check_trust
 from headstart.randomness import RNG, as_words
 
-HORIZON = 5000  # users to come, if nothing is said
+LAST = 0.5  # of the horizon, or of the users so far once it is passed: users to come at least
 
 
 @dataclass(frozen=True)
@@ -46,11 +48,12 @@ class KnowledgeGradientOptions:
 class KnowledgeGradientState(NamedTuple):
     tally: Moments
     belief: Belief
-    horizon: float
+    horizon: float  # NOT_TOLD: nobody named it
     caution: float
     cap: float
     growth: float
     greedy: float
+    pending: Floats  # (K,) decisions whose outcomes are still to come
     caps: Scratch  # (K,) the most that the log may hold an action for
     rng: Words  # (4,)
 
@@ -73,7 +76,7 @@ def _cap(state: KnowledgeGradientState, n_plays: float) -> None:
 @kernel
 def _choose(state: KnowledgeGradientState, available: Bools) -> tuple[int, int]:
     """The available action with the largest mean, and the one with the largest mean + worth of learning about it."""
-    n_plays = total(state.tally.counts)
+    n_plays = total(state.tally.counts) + total(state.pending)
     _cap(state, n_plays)
     leader, runner_up = -1, -1
     first, second = -np.inf, -np.inf
@@ -87,7 +90,7 @@ def _choose(state: KnowledgeGradientState, available: Bools) -> tuple[int, int]:
                 runner_up, second = a, mean
     if runner_up < 0:
         return leader, leader
-    remaining = max(state.horizon - n_plays, n_plays)
+    remaining = users_to_come(state.horizon, n_plays, LAST)
     chosen, largest = leader, first
     for a in range(available.size):
         if available[a] and a != leader:
@@ -123,14 +126,22 @@ def _probabilities(state: KnowledgeGradientState, context: Floats, available: Bo
 
 @implements(update, KnowledgeGradientState)
 def _update(state: KnowledgeGradientState, context: Floats, action: int, outcome: float) -> None:
-    update_moments(state, context, action, outcome)
-    refresh(state, action)
+    learn(state, action, outcome, 0.0)
 
 
 @implements(absorb, KnowledgeGradientState)
 def _absorb(state: KnowledgeGradientState, context: Floats, action: int, outcome: float, variance: float) -> None:
-    absorb_moments(state, context, action, outcome, variance)
-    refresh(state, action)
+    learn(state, action, outcome, variance)
+
+
+@implements(expect, KnowledgeGradientState)
+def _expect(state: KnowledgeGradientState, context: Floats, action: int) -> None:
+    state.pending[action] += 1.0
+
+
+@implements(release, KnowledgeGradientState)
+def _release(state: KnowledgeGradientState, context: Floats, action: int) -> None:
+    state.pending[action] = max(state.pending[action] - 1.0, 0.0)
 
 
 implements(withdraw, KnowledgeGradientState)(take_log_back)
@@ -156,7 +167,8 @@ class KnowledgeGradient(BelievingOracle[KnowledgeGradientState]):
         The chance that the log is right about an action: one number in [0, 1], or one per action; 1 - 0.4 / K by
         default. 1: nothing but the log, without a cap. 0: the log serves only for the scale.
     horizon
-        Users to come. Beyond half of it, as many are taken to be to come as have come.
+        Users to come; at least half of it, or of those so far once it is passed, for a stream that goes on. None: not
+        known, then as many as have come, and at least 300.
     caution
         How many times what is gained by finding the log wrong counts. 1 has the least regret if `trust` is the chance
         that logs are right; more guards a best action that the log makes look bad, at a price on good logs.
@@ -168,21 +180,21 @@ class KnowledgeGradient(BelievingOracle[KnowledgeGradientState]):
         summary: Summary,
         *,
         trust: ArrayLike | None = None,
-        horizon: int = HORIZON,
+        horizon: int | None = None,
         caution: float = KnowledgeGradientOptions.caution,
         rng: RNG = None,
     ) -> None:
         n = check_n_actions(n_actions)
         prior = LoggedPrior.of_summary(summary, check_trust(trust, n))
         options = KnowledgeGradientOptions(caution=caution)
-        self._begin(prior, check_whole("horizon", horizon), options, rng)
+        self._begin(prior, None if horizon is None else check_whole("horizon", horizon), options, rng)
 
     @classmethod
     def from_prior(
         cls,
         prior: LoggedPrior,
         *,
-        horizon: int = HORIZON,
+        horizon: int | None = None,
         options: KnowledgeGradientOptions = KnowledgeGradientOptions(),
         rng: RNG = None,
     ) -> Self:
@@ -191,8 +203,25 @@ class KnowledgeGradient(BelievingOracle[KnowledgeGradientState]):
         oracle._begin(prior, horizon, options, rng)
         return oracle
 
-    def _begin(self, prior: LoggedPrior, horizon: int, options: KnowledgeGradientOptions, rng: RNG) -> None:
+    def _check_outcome(self, outcome: float) -> float:
+        number, (low, high) = check_outcome(outcome), self.outcome_range
+        if not low <= number <= high:
+            raise OutcomeError(
+                f"outcome must be in [0, 1], got {number:g}: the log has only 0 and 1, and the policy learns "
+                "the chance of a 1. To learn the mean of other numbers, start from a log that has them"
+            )
+        return number
+
+    def _begin(self, prior: LoggedPrior, horizon: int | None, options: KnowledgeGradientOptions, rng: RNG) -> None:
         n, belief = prior.n_actions, prior.new_belief()
-        settings = float(horizon), options.caution, options.cap, options.growth, options.greedy
-        state = KnowledgeGradientState(settle(belief), belief, *settings, np.full(n, np.inf), as_words(rng))
-        super().__init__(n, state)
+        settings = (
+            NOT_TOLD if horizon is None else float(horizon),
+            options.caution,
+            options.cap,
+            options.growth,
+            options.greedy,
+        )
+        room = np.zeros(n), np.full(n, np.inf)
+        super().__init__(n, KnowledgeGradientState(settle(belief), belief, *settings, *room, as_words(rng)))
+        if prior.is_binary:
+            self.outcome_range = (0.0, 1.0)

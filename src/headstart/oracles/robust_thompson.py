@@ -12,10 +12,10 @@ from headstart.arrays import Bools, Floats, Words
 from headstart.checks import check_n_actions
 from headstart.estimates.summary import Summary
 from headstart.kernels import absorb, implements, kernel, play, probabilities, update, withdraw
-from headstart.kernels.beliefs import Belief, refresh, take_log_back
+from headstart.kernels.beliefs import Belief, learn, settle, take_log_back
 from headstart.kernels.choice import draw_available, fill_uniform
 from headstart.kernels.mixtures import Mixtures, probability_of_best_mixture
-from headstart.kernels.moments import Moments, absorb_moments, new_moments, spread_within, update_moments
+from headstart.kernels.moments import Moments, spread_within
 from headstart.kernels.random import draw_student, draw_uniform
 from headstart.oracles.beliefs import BelievingOracle
 from headstart.oracles.scores import play_largest, score
@@ -26,7 +26,7 @@ from headstart.priors.logged import (
     LoggedPrior,
     check_trust,
 )
-from headstart.priors.options import LoggedPriorOptions
+from headstart.priors.options import STILL, LoggedPriorOptions
 from headstart.randomness import RNG, as_words
 
 # Standard errors by which the cap is above a draw from users alone: little for an action that the log holds for
@@ -97,15 +97,13 @@ def _probabilities(state: RobustThompsonState, context: Floats, available: Bools
 
 @implements(update, RobustThompsonState)
 def _update(state: RobustThompsonState, context: Floats, action: int, outcome: float) -> None:
-    update_moments(state, context, action, outcome)
-    refresh(state, action)
+    learn(state, action, outcome, 0.0)
     _cap(state)
 
 
 @implements(absorb, RobustThompsonState)
 def _absorb(state: RobustThompsonState, context: Floats, action: int, outcome: float, variance: float) -> None:
-    absorb_moments(state, context, action, outcome, variance)
-    refresh(state, action)
+    learn(state, action, outcome, variance)
     _cap(state)
 
 
@@ -150,10 +148,11 @@ class RobustThompson(BelievingOracle[RobustThompsonState]):
     ) -> None:
         n = check_n_actions(n_actions)
         chances = check_trust(trust, n)
-        belief = LoggedPrior.of_summary(summary, chances, LoggedPriorOptions(rival_share=rival_share)).new_belief()
+        options = LoggedPriorOptions(rival_share=rival_share, levels=STILL)
+        belief = LoggedPrior.of_summary(summary, chances, options).new_belief()
         is_top = belief.centres[:, LOGGED] >= belief.centres[:, RIVAL]
         state = RobustThompsonState(
-            new_moments(n),
+            settle(belief),
             belief,
             np.full(n, np.inf),
             np.where(is_top, TOP_ALLOWANCE, ALLOWANCE),
@@ -161,5 +160,3 @@ class RobustThompson(BelievingOracle[RobustThompsonState]):
             as_words(rng),
         )
         super().__init__(n, state)
-        for a in range(n):
-            refresh(state, a)

@@ -5,7 +5,11 @@ is wrong about it: it is a rival, N(M, (0.6 S)^2) around the largest mean M of t
 S^2) around their average; S^2 = the outcomes' variance + the variance of the log's means between actions. The
 rival is what protects a best action that the log makes look bad: the one mistake that no outcome reveals unless it
 is played. Outcomes are normal with the log's variance, which counts as 30 outcomes at most and is corrected by
-users.
+users. Where all are 0 or 1 the components are Beta distributions instead: the log's counts on top of one success or
+failure at the average rate, and a rival that is worth as little, around the best.
+
+With chance 1/2 the level of all actions is another one than the log's, off by N(0, S^2): the log's components and
+the rival move together (`kernels.levels`). Not for 0 and 1.
 """
 
 from __future__ import annotations
@@ -22,9 +26,10 @@ from headstart.checks import check_number
 from headstart.errors import OptionError
 from headstart.estimates.summary import Summary
 from headstart.kernels.beliefs import Belief
+from headstart.kernels.levels import Levels, new_levels
 from headstart.kernels.moments import Moments
 from headstart.priors.components import Axes, Components
-from headstart.priors.options import LoggedPriorOptions
+from headstart.priors.options import LevelOptions, LoggedPriorOptions
 
 LOGGED, RIVAL, VAGUE = range(3)  # the prior's components
 
@@ -42,7 +47,7 @@ class TrustReadings(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LoggedPrior:
-    """A mixture of normal distributions of each action's mean: what the log says, a rival, anything."""
+    """A mixture of distributions of each action's mean: what the log says, a rival, anything."""
 
     chances: Floats  # (K, 3) of the components
     centres: Floats  # (K, 3)
@@ -50,6 +55,9 @@ class LoggedPrior:
     others: Floats  # (3,) chances without the log
     variances: Floats  # (K,) of an outcome; 0: unknown, the users' will stand in
     freedoms: Floats  # (K,) outcomes that this variance is worth
+    spread: float  # S: of outcomes, over all actions; 0: unknown
+    is_binary: bool  # outcomes are 0 and 1, and the components Beta distributions; else normal ones
+    levels: LevelOptions  # how far the level of all actions may be off
     action_names: tuple[object, ...]
 
     @classmethod
@@ -59,27 +67,25 @@ class LoggedPrior:
         trust: Floats,
         options: LoggedPriorOptions = LoggedPriorOptions(),
         action_names: Sequence[object] | None = None,
+        *,
+        is_binary: bool = False,
     ) -> Self:
         """The prior that a log's summary is, if the log is right about each action with chance `trust`, (K,)."""
         k = len(trust)
         means, sizes, variances = check_known(summary, k)
         is_known = sizes > 0.0
-        centre, top, between = 0.0, 0.0, 0.0
-        if is_known.any():
-            centre, top = float(means[is_known].mean()), float(means[is_known].max())
-            between = float(((means[is_known] - centre) ** 2).sum() / max(is_known.sum() - 1, 1))
-        own, pooling = np.maximum(sizes - 1.0, 0.0), options.pooling
-        pooled = (float((own * variances).sum()) + between) / (float(own.sum()) + 1.0)
-        variance = (own * variances + pooling * pooled) / (own + pooling)
-        unit = variance / (pooled + between) if pooled > 0.0 else np.ones(k)  # plays that N(., S^2) is worth
         wrong, share = 1.0 - np.where(is_known, trust, 0.0), options.rival_share
+        made = _binary(means, sizes) if is_binary else _normal(means, sizes, variances, options)
         return cls(
             chances=np.stack([1.0 - wrong, wrong * share, wrong * (1.0 - share)], axis=1),
-            centres=np.stack([np.where(is_known, means, centre), np.full(k, top), np.full(k, centre)], axis=1),
-            sizes=np.stack([np.where(is_known, sizes, unit), unit / options.rival_width**2, unit], axis=1),
+            centres=made.centres,
+            sizes=made.sizes,
             others=np.array([0.0, share, 1.0 - share]),
-            variances=variance,
-            freedoms=np.clip(own, pooling, options.most_freedom) if pooled > 0.0 else np.full(k, pooling),
+            variances=made.variances,
+            freedoms=made.freedoms,
+            spread=made.spread,
+            is_binary=is_binary,
+            levels=options.levels,
             action_names=tuple(range(k) if action_names is None else action_names),
         )
 
@@ -95,7 +101,8 @@ class LoggedPrior:
     @property
     def components(self) -> Components:
         """Chance, mean and standard deviation of each component."""
-        errors = np.sqrt(self.variances[:, None] / self.sizes)
+        around = self.centres * (1.0 - self.centres) if self.is_binary else self.variances[:, None]
+        errors = np.sqrt(around / (self.sizes + 1.0 if self.is_binary else self.sizes))
         return Components(("the log", "rival of the best", "anything"), self.chances, self.centres, errors)
 
     def weakened(self, share: float) -> LoggedPrior:
@@ -108,9 +115,23 @@ class LoggedPrior:
         """The arrays that an oracle works on, to be settled (`kernels.beliefs`) before the first user."""
         with np.errstate(divide="ignore"):
             log_priors, log_others = np.log(self.chances), np.log(self.others)
+        levels = self._new_levels()
         posterior = self.chances.copy(), self.centres.copy(), np.zeros(self.centres.shape)
-        known = self.centres.copy(), self.sizes.copy(), log_priors, log_others
-        return Belief(*known, self.variances.copy(), self.freedoms.copy(), *posterior)
+        users = self.sizes.copy(), np.zeros(levels.offsets.size)
+        known = self.centres.copy(), self.sizes.copy(), log_priors, log_others, self.variances.copy()
+        return Belief(*known, self.freedoms.copy(), self.is_binary, levels, *posterior, *users)
+
+    def _new_levels(self) -> Levels:
+        """The log's level and, where it may be off, a grid of others around it."""
+        options, shape = self.levels, (self.n_actions, self.centres.shape[1])
+        if self.is_binary or self.spread == 0.0 or options.still == 1.0:
+            return new_levels(np.zeros(1), np.ones(1), 0.0, shape)
+        most = int(options.reach / options.step)
+        steps = options.step * np.arange(-most, most + 1)
+        around = np.exp(-0.5 * (steps / options.off) ** 2)
+        chances = np.concatenate([[options.still], (1.0 - options.still) * around / around.sum()])
+        width = (options.step * self.spread) ** 2 / 12.0
+        return new_levels(self.spread * np.concatenate([[0.0], steps]), chances, width, shape)
 
     def plot(self, axes: Axes) -> None:
         """Draw the components of each action's mean on matplotlib axes."""
@@ -120,12 +141,63 @@ class LoggedPrior:
         return self.components.describe(self.action_names, self.worth)
 
 
+class _Made(NamedTuple):
+    """Components of a likelihood."""
+
+    centres: Floats  # (K, 3)
+    sizes: Floats  # (K, 3)
+    variances: Floats  # (K,)
+    freedoms: Floats  # (K,)
+    spread: float
+
+
+def _normal(means: Floats, sizes: Floats, variances: Floats, options: LoggedPriorOptions) -> _Made:
+    """Normal outcomes: N(m, s^2) as the log says, and around its best mean and the average of all."""
+    k, is_known = means.size, sizes > 0.0
+    centre, top, between = 0.0, 0.0, 0.0
+    if is_known.any():
+        centre, top = float(means[is_known].mean()), float(means[is_known].max())
+        between = float(((means[is_known] - centre) ** 2).sum() / max(is_known.sum() - 1, 1))
+    own, pooling = np.maximum(sizes - 1.0, 0.0), options.pooling
+    pooled = (float((own * variances).sum()) + between) / (float(own.sum()) + 1.0)
+    variance = (own * variances + pooling * pooled) / (own + pooling)
+    unit = variance / (pooled + between) if pooled > 0.0 else np.ones(k)  # plays that N(., S^2) is worth
+    return _Made(
+        centres=np.stack([np.where(is_known, means, centre), np.full(k, top), np.full(k, centre)], axis=1),
+        sizes=np.stack([np.where(is_known, sizes, unit), unit / options.rival_width**2, unit], axis=1),
+        variances=variance,
+        freedoms=np.clip(own, pooling, options.most_freedom) if pooled > 0.0 else np.full(k, pooling),
+        spread=float(np.sqrt(pooled + between)) if pooled > 0.0 else 0.0,
+    )
+
+
+def _binary(means: Floats, sizes: Floats) -> _Made:
+    """Outcomes 0 and 1: before the log a chance is Beta distributed around the average of all, worth one success or
+    one failure, whichever is rarer; the log's outcomes are counted on top. A rival is as vague, around the best."""
+    k, is_known = means.size, sizes > 0.0
+    seen = np.clip(means, 0.0, 1.0)
+    n = float(sizes.sum())
+    average = (float((sizes * seen).sum()) + 0.5) / (n + 1.0)
+    vague = 1.0 / min(average, 1.0 - average)
+    counted = (sizes * seen + vague * average) / (sizes + vague)
+    top = float(counted[is_known].max()) if is_known.any() else average
+    rival = 1.0 / min(top, 1.0 - top)
+    return _Made(
+        centres=np.stack([counted, np.full(k, top), np.full(k, average)], axis=1),
+        sizes=np.stack([sizes + vague, np.full(k, rival), np.full(k, vague)], axis=1),
+        variances=counted * (1.0 - counted),
+        freedoms=np.maximum(np.minimum(sizes, 30.0), 8.0),
+        spread=float(np.sqrt(average * (1.0 - average))),
+    )
+
+
 def read_belief(tally: Moments, belief: Belief) -> TrustReadings:
     """Posterior mean and standard error per action, and how far the log is still trusted."""
     freedom = (belief.freedoms + tally.counts)[:, None]
+    tails = 1.0 if belief.is_binary else freedom / (freedom - 2.0)  # Student's variance over its squared scale
     means = (belief.weights * belief.locations).sum(axis=1)
     around = (belief.locations - means[:, None]) ** 2
-    errors = np.sqrt((belief.weights * (belief.scales**2 * freedom / (freedom - 2.0) + around)).sum(axis=1))
+    errors = np.sqrt((belief.weights * (belief.scales**2 * tails + around)).sum(axis=1))
     half = 1.959963984540054 * errors
     trust = belief.weights[:, LOGGED].copy()
     return TrustReadings(tally.counts.copy(), means, means - half, means + half, errors, trust)

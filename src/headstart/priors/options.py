@@ -9,6 +9,25 @@ from headstart.errors import OptionError
 
 
 @dataclass(frozen=True)
+class LevelOptions:
+    """How far the level of all actions may be from the log's (`kernels.levels`), in the spread S of outcomes."""
+
+    still: float = 0.5  # the chance that it is the log's
+    step: float = 0.15  # of the grid
+    reach: float = 3.0  # its ends
+    off: float = 1.0  # how far off it may be: the standard deviation
+
+    def __post_init__(self) -> None:
+        check_number("still", self.still, 0.0, 1.0)
+        check_number("step", self.step, low=1e-3)
+        check_number("reach", self.reach, low=self.step)
+        check_number("off", self.off, low=1e-6)
+
+
+STILL = LevelOptions(still=1.0)  # the level is the log's, and nothing else is thought of
+
+
+@dataclass(frozen=True)
 class LoggedPriorOptions:
     """What a log is as a prior of each action's mean (`priors.logged`)."""
 
@@ -18,8 +37,10 @@ class LoggedPriorOptions:
     rival_width: float = 0.6  # of the spread S: how far from the best action's mean a rival's may be
     pooling: float = 8.0  # outcomes' worth of the pooled variance in each action's own
     most_freedom: float = 30.0  # outcomes' worth of the log's variance at most: users correct a wrong one soon
+    levels: LevelOptions = LevelOptions()
 
     def __post_init__(self) -> None:
+        check_kind("levels", self.levels, LevelOptions)
         for name in ("trust", "unadjusted_trust", "rival_share"):
             check_number(name, vars(self)[name], 0.0, 1.0)
         check_number("rival_width", self.rival_width, 1e-6, 1e6)  # it is squared

@@ -116,7 +116,9 @@ implements(release, AdjustedState)(release_inner)
 
 @implements(update, AdjustedState)
 def _update(state: AdjustedState, context: Floats, action: int, outcome: float) -> None:
-    update(state.policy, context, action, adjust(state.line, context, action, outcome))
+    if context.size == state.line.centres.size:
+        outcome = adjust(state.line, context, action, outcome)
+    update(state.policy, context, action, outcome)
 
 
 @implements(absorb, AdjustedState)
@@ -198,7 +200,10 @@ class Adjusted(Wrapper):
         return AdjustedState(inner, self._line)
 
     def update(self, context: ContextLike, action: int, outcome: float) -> None:
-        """Learn a user's outcome, as far as their context does not explain it."""
+        """Learn a user's outcome, as far as their context does not explain it; as it is, if there is none."""
+        if context is None:
+            self.oracle.update(None, action, outcome)
+            return
         user = check_context(context, self.n_features)
         chosen, came = check_action(action, self.n_actions), check_outcome(outcome)
         self.oracle.update(None, chosen, float(self._adjust(self._line, user, chosen, came)))

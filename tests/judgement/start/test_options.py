@@ -16,14 +16,15 @@ from headstart.judgement.audit.checks import balance
 from headstart.judgement.audit.rules import RULES
 from headstart.judgement.start.options import ForestChoiceOptions, StartOptions
 from headstart.oracles import robust_thompson
-from headstart.oracles.knowledge_gradient import HORIZON, KnowledgeGradientOptions
+from headstart.oracles.knowledge_gradient import KnowledgeGradientOptions
 from headstart.oracles.lin_knowledge_gradient import LinKnowledgeGradientOptions
-from headstart.priors.options import LinearPriorOptions, LoggedPriorOptions, ProductOptions
+from headstart.priors.options import LevelOptions, LinearPriorOptions, LoggedPriorOptions, ProductOptions
 
 PAGE = (Path(__file__).parents[3] / "docs" / "reference.md").read_text()
 CLASSES = (
     StartOptions,
     LoggedPriorOptions,
+    LevelOptions,
     KnowledgeGradientOptions,
     LinearPriorOptions,
     ProductOptions,
@@ -78,9 +79,11 @@ def test_the_checks_numbers_and_the_odds_stand_on_the_page():
 
 def test_options_are_frozen_and_checked():
     with pytest.raises(dataclasses.FrozenInstanceError):
-        StartOptions().horizon = 3
+        StartOptions().most_rows = 3
     for wrong in (
-        lambda: StartOptions(horizon=0),
+        lambda: StartOptions(most_rows=0),
+        lambda: LevelOptions(still=1.5),
+        lambda: LevelOptions(step=1.0, reach=0.5),
         lambda: LoggedPriorOptions(trust=1.5),
         lambda: LoggedPriorOptions(pooling=10.0, most_freedom=9.0),
         lambda: ProductOptions(bound=0.0),
@@ -98,7 +101,7 @@ def test_options_are_frozen_and_checked():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: StartOptions(horizon=True), "horizon must be a whole number, got True"),
+        (lambda: StartOptions(most_rows=True), "most_rows must be a whole number, got True"),
         (lambda: StartOptions(prior=None), r"prior must be LoggedPriorOptions\(\.\.\.\), got None"),
         (lambda: StartOptions(prior=LinearPriorOptions()), r"prior must be LoggedPriorOptions\(\.\.\.\), got Lin"),
         (lambda: StartOptions(forest=ForestOptions()), r"forest must be ForestChoiceOptions\(\.\.\.\), got Forest"),
@@ -119,10 +122,6 @@ def test_full_trust_by_hand_is_not_weakened():
     log = hs.Log([0, 1] * 50, np.arange(100.0), propensities=np.full(100, 0.3))  # they do not add up
     assert hs.start(log, rng=0).trust.weights.tolist() == [0.0, 0.0]
     assert hs.start(log, trust=1.0, rng=0).trust.weights.tolist() == [1.0, 1.0]
-
-
-def test_one_horizon():
-    assert StartOptions().horizon == HORIZON
 
 
 def test_start_obeys_its_options():

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from headstart.checks import check_kind, check_number, check_whole
 from headstart.forest import ForestOptions
-from headstart.oracles.knowledge_gradient import HORIZON, KnowledgeGradientOptions
+from headstart.oracles.knowledge_gradient import KnowledgeGradientOptions
 from headstart.oracles.lin_knowledge_gradient import LinKnowledgeGradientOptions
 from headstart.priors.options import LinearPriorOptions, LoggedPriorOptions
 
@@ -33,7 +33,6 @@ class ForestChoiceOptions:
 class StartOptions:
     """How `start` makes a policy of a log; the defaults are what was measured."""
 
-    horizon: int = HORIZON  # users to come, if nothing is said
     most_rows: int = 50_000  # that are looked at one by one, as in an audit; means are of all rows
     prior: LoggedPriorOptions = LoggedPriorOptions()
     exploring: KnowledgeGradientOptions = KnowledgeGradientOptions()
@@ -44,7 +43,7 @@ class StartOptions:
     explained_users: int = 500  # of the log, to average that over
 
     def __post_init__(self) -> None:
-        for name in ("horizon", "most_rows", "explained_draws", "explained_users"):
+        for name in ("most_rows", "explained_draws", "explained_users"):
             check_whole(name, vars(self)[name])
         check_kind("prior", self.prior, LoggedPriorOptions)
         check_kind("exploring", self.exploring, KnowledgeGradientOptions)

@@ -13,12 +13,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from headstart.arrays import Floats
 from headstart.errors import OptionError
+from headstart.estimates.control_line import ControlLine
+from headstart.estimates.summary import Summary
 from headstart.judgement.audit.audit import Audit, examine
 from headstart.judgement.audit.findings import Settings
 from headstart.judgement.audit.trust import Trust, suggest_trust
@@ -27,9 +30,12 @@ from headstart.judgement.start.by_context import choose_by_context
 from headstart.judgement.start.options import StartOptions
 from headstart.judgement.start.started import Choice, Origin, Started
 from headstart.logs.any_log import AnyLog
+from headstart.logs.log import Log
 from headstart.oracles.knowledge_gradient import KnowledgeGradient
+from headstart.parts import Oracle
 from headstart.priors.logged import LoggedPrior, check_trust
 from headstart.randomness import RNG, as_generator
+from headstart.warmstart.adjusted import Adjusted
 
 _UNUSED = "THE LOG IS NOT USED: the audit says so, and why stands below; trust= would overrule it"
 _DESPITE = "the audit says: do not use it. It is used all the same"
@@ -59,8 +65,8 @@ def start(
     population
         Contexts of the users to come (a matrix, a data frame or a Log), if they may differ from the log's.
     horizon
-        Users to come; `options.horizon` (5,000) by default. It bears on what is worth exploring; a factor of ten
-        either way costs little.
+        Users to come, as far as is known: it bears on what is worth exploring, and a factor of ten either way costs
+        little. None: as many as have come, and at least 300.
     trust
         How far to believe the log: a chance in [0, 1], one per action, or a `Trust`. None: what the audit leaves of
         it, which is nothing if it says "do not use it".
@@ -75,7 +81,10 @@ def start(
     """
     users = _check_users(horizon, options)
     generator = as_generator(rng)
-    found, _, intake = examine(log, Settings(horizon=users, n_sample=options.most_rows), population)
+    settings = Settings(n_sample=options.most_rows)
+    if users is not None:
+        settings = replace(settings, horizon=users)
+    found, _, intake = examine(log, settings, population)
     rows = intake.whole
     believed = suggest_trust(found, options.prior) if trust is None else _as_trust(trust, rows.n_actions)
     caps, told = _settle_caps(cap, found, is_trusted=bool(believed.weights.any()))
@@ -90,27 +99,42 @@ def start(
             reasons.append("none of the columns to decide on varies")
     if choice is None:
         scaled = summary if believed.weights.any() else found.summary  # what is not believed still has a scale
-        prior = LoggedPrior.of_summary(scaled, believed.weights, options.prior, rows.action_names)
-        choice = _choose_for_all(prior, users, options, generator)
+        choice = _choose_for_all(rows, scaled, believed.weights, users, options, generator)
     reasons += [choice.reason, *_name_unknown(found)]
     return Started(choice, Origin(log, population, users), found, summary, believed, tuple(reasons))
 
 
-def _choose_for_all(prior: LoggedPrior, users: int, options: StartOptions, rng: np.random.Generator) -> Choice:
-    oracle = KnowledgeGradient.from_prior(prior, horizon=users, options=options.exploring, rng=rng)
+def _choose_for_all(
+    rows: Log, summary: Summary, trust: Floats, users: int | None, options: StartOptions, rng: np.random.Generator
+) -> Choice:
+    """One action for all users, from what the log says of each; contexts only steady what is learnt."""
+    is_binary = np.array_equal(np.unique(rows.outcomes), (0.0, 1.0))
+    line = None if is_binary or not rows.n_features else ControlLine.of_log(rows)
+    is_steadied = line is not None and line.pays
+    told = line.adjust(summary) if line is not None and is_steadied else summary
+    prior = LoggedPrior.of_summary(told, trust, options.prior, rows.action_names, is_binary=is_binary)
+    oracle: Oracle = KnowledgeGradient.from_prior(prior, horizon=users, options=options.exploring, rng=rng)
     why = (
         "decisions are context-free: the best by the log and the users so far, or what is worth learning about "
-        f"while {users:,} users are to come"
+        f"while {'others' if users is None else f'{users:,} users'} are to come"
     )
+    if is_binary:
+        why += "; outcomes are 0 or 1, so what is learnt is the chance of a 1"
+    if line is not None and is_steadied:
+        oracle = Adjusted(oracle, line)
+        why += (
+            f"; contexts explain {line.explained:.0%} of what varies in an outcome, and where a user comes with all "
+            "of the log's columns that is taken off before it is learnt"
+        )
     return Choice(oracle, None, prior, why)
 
 
-def _check_users(horizon: object, options: object) -> int:
-    """The number of users to come, at the door of `start`."""
+def _check_users(horizon: object, options: object) -> int | None:
+    """The number of users to come, if it is known, at the door of `start`."""
     if not isinstance(options, StartOptions):
         raise OptionError(f"options must be StartOptions(...), got {options!r}")
     if horizon is None:
-        return options.horizon
+        return None
     if isinstance(horizon, bool) or not isinstance(horizon, int | np.integer) or horizon < 1:
         raise OptionError(f"horizon must be a whole number of at least 1, or None, got {horizon!r}")
     return int(horizon)

@@ -92,7 +92,7 @@ class Origin(NamedTuple):
 
     log: AnyLog | None  # None: left behind
     population: object  # contexts of the users to come; None: such as the log's
-    horizon: int
+    horizon: int | None  # None: not known
 
 
 class Started(Wrapper):
@@ -202,7 +202,16 @@ class Started(Wrapper):
     def update(self, context: Any, action: Any, outcome: float) -> None:
         """Learn what came of an action: its label for a user given by names, else its index."""
         seen, index = self._decided(context, action)
-        self.oracle.update(seen, index, outcome)
+        self.oracle.update(self._whole(context) if self._view is None else seen, index, outcome)
+
+    def _whole(self, context: Any) -> ContextLike:
+        """The log's columns of a user who comes with all of them, to explain an outcome by; None for any other."""
+        encoding, user = self._origin.log.encoding, as_user(context)
+        if user is None:
+            return context if context is not None and np.size(context) == len(encoding.names) > 0 else None
+        if not encoding.columns or any(column not in user for column in encoding.columns):
+            return None
+        return encoding.encode({column: user[column] for column in encoding.columns})
 
     def expect(self, context: Any, action: Any) -> None:
         """A decision for this user was made whose outcome is still to come; users and actions as in `update`."""

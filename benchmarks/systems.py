@@ -16,12 +16,13 @@ from headstart.estimates.propensity.missing import fill_missing
 from headstart.estimates.summary import Summary
 from headstart.evaluators import DoublyRobust, IPSWeighting
 from headstart.experiments.relatives import AnchorTS, Commensurate, OtO
+from headstart.judgement.start.for_all import choose_for_all
 from headstart.judgement.start.options import StartOptions
 from headstart.judgement.start.start import start
 from headstart.logs.log import Log
-from headstart.oracles import KnowledgeGradient, RobustThompson, ThompsonBeta, ThompsonGaussian, ThompsonNormal
+from headstart.oracles import RobustThompson, ThompsonBeta, ThompsonGaussian, ThompsonNormal
 from headstart.parts import Oracle
-from headstart.priors.logged import LoggedPrior, check_trust, trust_among
+from headstart.priors.logged import check_trust, trust_among
 from headstart.simulation.simulate import Drawn, MakePolicy
 
 COLD = "cold Thompson"
@@ -91,9 +92,7 @@ class Starting:
 
     def _start_quickly(self, log: Log, options: StartOptions, rng: np.random.Generator) -> Oracle:
         trust = check_trust(trust_among(log.n_actions, options.prior.trust), log.n_actions)
-        prior = LoggedPrior.of_summary(self.told(log).summary, trust, options.prior)
-        horizon = options.horizon if self._horizon is None else self._horizon
-        return KnowledgeGradient.from_prior(prior, horizon=horizon, options=options.exploring, rng=rng)
+        return choose_for_all(log, self.told(log).summary, trust, self._horizon, options, rng).oracle
 
     def told(self, log: Log) -> Told:
         """What `start` makes of this log."""

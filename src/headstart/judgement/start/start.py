@@ -6,8 +6,7 @@
 - Means and errors are doubly robust, for the population if one is given. Without contexts that is inverse propensity
   weighting with large weights cut, without propensities too the plain average.
 - Trust is what the audit's reasons leave of it (`audit.trust`).
-- Context-free, means and standard errors are a prior, beside a component for a log that is wrong: one in conflict
-  fades by itself, and what is worth finding out about is tried (KnowledgeGradient). By context: `start.by_context`.
+- One action for all: `start.for_all`. By context: `start.by_context`.
 """
 
 from __future__ import annotations
@@ -20,22 +19,17 @@ from numpy.typing import ArrayLike
 
 from headstart.arrays import Floats
 from headstart.errors import OptionError
-from headstart.estimates.control_line import ControlLine
-from headstart.estimates.summary import Summary
 from headstart.judgement.audit.audit import Audit, examine
 from headstart.judgement.audit.findings import Settings
 from headstart.judgement.audit.trust import Trust, suggest_trust
 from headstart.judgement.audit.verdict import CAP, STOP, find_caps
 from headstart.judgement.start.by_context import choose_by_context
+from headstart.judgement.start.for_all import choose_for_all
 from headstart.judgement.start.options import StartOptions
-from headstart.judgement.start.started import Choice, Origin, Started
+from headstart.judgement.start.started import Origin, Started
 from headstart.logs.any_log import AnyLog
-from headstart.logs.log import Log
-from headstart.oracles.knowledge_gradient import KnowledgeGradient
-from headstart.parts import Oracle
-from headstart.priors.logged import LoggedPrior, check_trust
+from headstart.priors.logged import check_trust
 from headstart.randomness import RNG, as_generator
-from headstart.warmstart.adjusted import Adjusted
 
 _UNUSED = "THE LOG IS NOT USED: the audit says so, and why stands below; trust= would overrule it"
 _DESPITE = "the audit says: do not use it. It is used all the same"
@@ -99,34 +93,9 @@ def start(
             reasons.append("none of the columns to decide on varies")
     if choice is None:
         scaled = summary if believed.weights.any() else found.summary  # what is not believed still has a scale
-        choice = _choose_for_all(rows, scaled, believed.weights, users, options, generator)
+        choice = choose_for_all(rows, scaled, believed.weights, users, options, generator)
     reasons += [choice.reason, *_name_unknown(found)]
     return Started(choice, Origin(log, population, users), found, summary, believed, tuple(reasons))
-
-
-def _choose_for_all(
-    rows: Log, summary: Summary, trust: Floats, users: int | None, options: StartOptions, rng: np.random.Generator
-) -> Choice:
-    """One action for all users, from what the log says of each; contexts only steady what is learnt."""
-    is_binary = np.array_equal(np.unique(rows.outcomes), (0.0, 1.0))
-    line = None if is_binary or not rows.n_features else ControlLine.of_log(rows)
-    is_steadied = line is not None and line.pays
-    told = line.adjust(summary) if line is not None and is_steadied else summary
-    prior = LoggedPrior.of_summary(told, trust, options.prior, rows.action_names, is_binary=is_binary)
-    oracle: Oracle = KnowledgeGradient.from_prior(prior, horizon=users, options=options.exploring, rng=rng)
-    why = (
-        "decisions are context-free: the best by the log and the users so far, or what is worth learning about "
-        f"while {'others' if users is None else f'{users:,} users'} are to come"
-    )
-    if is_binary:
-        why += "; outcomes are 0 or 1, so what is learnt is the chance of a 1"
-    if line is not None and is_steadied:
-        oracle = Adjusted(oracle, line)
-        why += (
-            f"; contexts explain {line.explained:.0%} of what varies in an outcome, and where a user comes with all "
-            "of the log's columns that is taken off before it is learnt"
-        )
-    return Choice(oracle, None, prior, why)
 
 
 def _check_users(horizon: object, options: object) -> int | None:

@@ -1,0 +1,49 @@
+"""One action for all users. Stated rules:
+
+- Means and standard errors are a prior, beside a component for a log that is wrong about an action and levels that are
+  off for all of them (`priors.logged`): a log in conflict fades by itself, and what is worth finding out about is tried
+  (KnowledgeGradient).
+- Outcomes that are all 0 or 1, with some of both, are learnt as chances of a 1.
+- Otherwise, where a line through the log's contexts tells outcomes apart on rows that it has not seen, what it says of
+  a user is taken off the outcome before it is learnt (Adjusted). Decisions do not look at contexts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from headstart.arrays import Floats
+from headstart.estimates.control_line import ControlLine
+from headstart.estimates.summary import Summary
+from headstart.judgement.start.options import StartOptions
+from headstart.judgement.start.started import Choice
+from headstart.logs.log import Log
+from headstart.oracles.knowledge_gradient import KnowledgeGradient
+from headstart.parts import Oracle
+from headstart.priors.logged import LoggedPrior
+from headstart.warmstart.adjusted import Adjusted
+
+
+def choose_for_all(
+    rows: Log, summary: Summary, trust: Floats, users: int | None, options: StartOptions, rng: np.random.Generator
+) -> Choice:
+    """What decides, from a log's rows and what it says of each action, (K,) believed with chance `trust`."""
+    is_binary = np.array_equal(np.unique(rows.outcomes), (0.0, 1.0))
+    line = None if is_binary or not rows.n_features else ControlLine.of_log(rows)
+    is_steadied = line is not None and line.pays
+    told = line.adjust(summary) if line is not None and is_steadied else summary
+    prior = LoggedPrior.of_summary(told, trust, options.prior, rows.action_names, is_binary=is_binary)
+    oracle: Oracle = KnowledgeGradient.from_prior(prior, horizon=users, options=options.exploring, rng=rng)
+    why = (
+        "decisions are context-free: the best by the log and the users so far, or what is worth learning about "
+        f"while {'others' if users is None else f'{users:,} users'} are to come"
+    )
+    if is_binary:
+        why += "; outcomes are 0 or 1, so what is learnt is the chance of a 1"
+    if line is not None and is_steadied:
+        oracle = Adjusted(oracle, line)
+        why += (
+            f"; contexts explain {line.explained:.0%} of what varies in an outcome, and where a user comes with all "
+            "of the log's columns that is taken off before it is learnt"
+        )
+    return Choice(oracle, None, prior, why)

@@ -20,8 +20,8 @@ def test_a_ratio_its_error_and_its_tail_by_hand():
 
 
 def test_settings_change_options_by_their_paths():
-    options = change_options(["exploring.caution=4", "prior.trust=0.9", "horizon=200"])
-    assert (options.exploring.caution, options.prior.trust, options.horizon) == (4, 0.9, 200)
+    options = change_options(["exploring.caution=4", "prior.trust=0.9", "most_rows=200"])
+    assert (options.exploring.caution, options.prior.trust, options.most_rows) == (4, 0.9, 200)
     assert change_options([]) == StartOptions()
     with pytest.raises(SystemExit, match="there is no daring"):
         change_options(["exploring.daring=1"])

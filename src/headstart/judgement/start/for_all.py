@@ -1,11 +1,11 @@
 """One action for all users. Stated rules:
 
-- Means and standard errors are a prior, beside a component for a log that is wrong about an action and levels that are
-  off for all of them (`priors.logged`): a log in conflict fades by itself, and what is worth finding out about is tried
-  (KnowledgeGradient).
+- Means and standard errors are a prior, beside a component for a log that is wrong about an action and levels that
+  are off for all of them (`priors.logged`): a log in conflict fades by itself, and what is worth finding out about is
+  tried (KnowledgeGradient).
 - Outcomes that are all 0 or 1, with some of both, are learnt as chances of a 1.
-- Otherwise, where a line through the log's contexts tells outcomes apart on rows that it has not seen, what it says of
-  a user is taken off the outcome before it is learnt (Adjusted). Decisions do not look at contexts.
+- Otherwise, where a line through the log's contexts tells outcomes apart on rows that it has not seen, what it says
+  of a user is taken off the outcome before it is learnt (Adjusted). Decisions do not look at contexts.
 """
 
 from __future__ import annotations

@@ -50,7 +50,8 @@ def test_a_start_walks_through_few_files():
         [sys.executable, "-c", WALKS], env=environment, cwd=ROOT, capture_output=True, text=True, check=True
     )
     for_all, by_context = (tuple(map(int, line.split())) for line in run.stdout.splitlines())
-    for found, bar in ((for_all, (15, 8, 35)), (by_context, (23, 10, 111))):
+    # Two files more for all users than at first: the line that steadies what is learnt, and who fits it.
+    for found, bar in ((for_all, (17, 8, 35)), (by_context, (23, 10, 111))):
         assert all(n <= most for n, most in zip(found, bar, strict=True)), (found, bar)
 
 

@@ -272,3 +272,14 @@ def test_rejects_what_it_cannot_mean():
         KnowledgeGradient(3, SUMMARY, trust=1.2)
     with pytest.raises(OptionError, match="horizon"):
         KnowledgeGradient(3, SUMMARY, horizon=0)
+
+
+def test_an_action_that_the_log_never_shows_is_learnt_like_any_other():
+    """Once users have shown it to be the best by far, it is played: whichever index it has."""
+    for absent in range(3):
+        means, errors, variances = np.array([0.0, 0.1, 0.2]), np.full(3, 0.1), np.ones(3)
+        means[absent], errors[absent], variances[absent] = np.nan, np.inf, np.nan
+        oracle = KnowledgeGradient(3, Summary(means, errors, variances), horizon=1000, rng=1)
+        others = {a: [0.0, 1.0, -1.0] * 30 for a in range(3) if a != absent}
+        taught(oracle, {**others, absent: [2.0, 3.0, 4.0] * 30})
+        assert oracle.probabilities()[absent] == 1.0

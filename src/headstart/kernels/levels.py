@@ -94,3 +94,5 @@ def average_levels(levels: Levels, weights: Floats, locations: Floats, scales: F
                 locations[a, j] = at + mean / whole
                 scales[a, j] = math.sqrt(within + between)
                 sizes[a, j] *= within / (within + between)
+            else:  # of no chance at any level, as the log's is of an action that it never shows
+                locations[a, j], scales[a, j] = at, levels.scales[0, a, j]

@@ -75,10 +75,7 @@ def start(
     """
     users = _check_users(horizon, options)
     generator = as_generator(rng)
-    settings = Settings(n_sample=options.most_rows)
-    if users is not None:
-        settings = replace(settings, horizon=users)
-    found, _, intake = examine(log, settings, population)
+    found, _, intake = examine(log, _settings_of(users, options), population)
     rows = intake.whole
     believed = suggest_trust(found, options.prior) if trust is None else _as_trust(trust, rows.n_actions)
     caps, told = _settle_caps(cap, found, is_trusted=bool(believed.weights.any()))
@@ -107,6 +104,12 @@ def _check_users(horizon: object, options: object) -> int | None:
     if isinstance(horizon, bool) or not isinstance(horizon, int | np.integer) or horizon < 1:
         raise OptionError(f"horizon must be a whole number of at least 1, or None, got {horizon!r}")
     return int(horizon)
+
+
+def _settings_of(users: int | None, options: StartOptions) -> Settings:
+    """How the log is audited: the value of it is to these users, where they are known."""
+    settings = Settings(n_sample=options.most_rows)
+    return settings if users is None else replace(settings, horizon=users)
 
 
 def _settle_caps(cap: ArrayLike | None, found: Audit, *, is_trusted: bool) -> tuple[Floats, list[str]]:

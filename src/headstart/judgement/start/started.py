@@ -131,7 +131,8 @@ class Started(Wrapper):
         self._origin, self._view = origin, choice.view
         self._n_features = 0 if choice.view is None else origin.log.n_features
         self._seen = np.ones(1 if choice.view is None else choice.view.columns.size + 1)
-        self._names = Names(origin.log.encoding, self.looks_at, origin.log.action_names)
+        self._encoding = origin.log.encoding
+        self._names = Names(self._encoding, self.looks_at, origin.log.action_names)
 
     @property
     def inner(self) -> Oracle:
@@ -206,7 +207,7 @@ class Started(Wrapper):
 
     def _whole(self, context: Any) -> ContextLike:
         """The log's columns of a user who comes with all of them, to explain an outcome by; None for any other."""
-        encoding, user = self._origin.log.encoding, as_user(context)
+        encoding, user = self._encoding, as_user(context)
         if user is None:
             return context if context is not None and np.size(context) == len(encoding.names) > 0 else None
         if not encoding.columns or any(column not in user for column in encoding.columns):

@@ -108,7 +108,8 @@ def print_family(name: str, meetings: list[dict[str, Meeting]]) -> None:
         covered = np.mean([_share_between(each.days, each.forecast.known) for each in met])
         known = np.mean([np.isfinite(each.days).mean() for each in met])
         print(
-            f"  {policy:16s} predicted {said.mean():7.2f}  real {real.mean():7.2f}  ratio {ratio.mean:.3f} ± {ratio.se:.3f}"
+            f"  {policy:16s} predicted {said.mean():7.2f}  real {real.mean():7.2f}"
+            f"  ratio {ratio.mean:.3f} ± {ratio.se:.3f}"
             f"  real - predicted {apart[0]:+.2f} {apart[1]:+.2f} {apart[2]:+.2f}  regret covered {within:.0%}"
             f"  days covered {covered:.0%}  known {known:.0%}",
             flush=True,

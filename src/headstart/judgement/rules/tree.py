@@ -2,8 +2,8 @@
 
 loss[i, a] is what user i loses under action a against the policy's own action. A leaf gives its users the action
 that loses least in all; a split is worth by how much that falls. It is the criterion of a policy tree (Athey and
-Wager 2021), found greedily, best leaf first. Categories are split into two lists, found by ordering the levels by how much
-they gain from each action in turn.
+Wager 2021), found greedily, best leaf first. Categories are split into two lists, found by ordering the levels by how
+much they gain from each action in turn.
 """
 
 from __future__ import annotations

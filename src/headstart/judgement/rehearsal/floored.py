@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from headstart.arrays import Bools, Floats, Words
-from headstart.checks import Available, check_available, check_number
-from headstart.kernels import expect, implements, play, probabilities, release, update
+from headstart.checks import Available, check_available, check_number, check_saved
+from headstart.kernels import Entry, expect, implements, play, probabilities, release, update
 from headstart.kernels.choice import count_available, draw_available
 from headstart.kernels.random import draw_uniform
-from headstart.parts import ContextLike, Oracle, State, Wrapper
+from headstart.parts import ContextLike, Oracle, Saved, State, Wrapper, load_parts, save_parts
 from headstart.randomness import RNG, as_generator, as_words
 from headstart.warmstart.forwarding import expect_inner, release_inner
 
@@ -46,13 +46,16 @@ implements(expect, FlooredState)(expect_inner)
 implements(release, FlooredState)(release_inner)
 
 
+def _draw(words: Words) -> float:
+    return draw_uniform(words)
+
+
 class Floored(Wrapper):
     """With chance `floor` any available action, each alike; otherwise what the policy plays. It learns of both."""
 
     def __init__(self, policy: Oracle, floor: float, rng: RNG = None) -> None:
         self._policy, self._floor = policy, check_number("floor", floor, 0.0, 1.0)
-        self._rng = as_generator(rng)
-        self._words = as_words(self._rng)
+        self._words, self._draw = as_words(rng), Entry(_draw, allocates=False)
 
     @property
     def inner(self) -> Oracle:
@@ -65,8 +68,8 @@ class Floored(Wrapper):
 
     def play(self, context: ContextLike = None, available: Available = None) -> int:
         """An available action for this user."""
-        if self._rng.random() < self._floor:
-            return int(self._rng.choice(np.flatnonzero(self._mask(available))))
+        if self._draw(self._words) < self._floor:
+            return draw_available(self._draw(self._words), self._mask(available))
         return self._policy.play(context, available)
 
     def probabilities(self, context: ContextLike = None, available: Available = None) -> Floats:
@@ -75,6 +78,22 @@ class Floored(Wrapper):
         mixed: Floats = (1.0 - self._floor) * self._policy.probabilities(context, available)
         mixed += mask * (self._floor / mask.sum())
         return mixed
+
+    def reseed(self, rng: RNG) -> None:
+        """New randomness; what was learnt stays."""
+        generator = as_generator(rng)
+        super().reseed(generator)
+        self._words[:] = as_words(generator)
+
+    def get_state(self) -> Saved:
+        """The policy's state, and that of the randomness."""
+        return {**save_parts({"policy": self._policy}), "words": self._words.copy()}
+
+    def set_state(self, saved: Saved) -> None:
+        """Take up a state from `get_state` of the same policy and floor: it has the same future."""
+        check_saved(saved)
+        load_parts({"policy": self._policy}, saved)
+        self._words[:] = saved["words"]
 
     def _mask(self, available: Available) -> Bools:
         if available is None:

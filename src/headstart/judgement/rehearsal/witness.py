@@ -45,10 +45,11 @@ def note(ledger: Ledger, action: int, outcome: float) -> None:
     n = int(total(ledger.tally.counts))
     if ledger.found[0] > 0 or n % ledger.per_day != 0:
         return
-    best = best_available(ledger.tally.means, ledger.everyone)
     for a in range(ledger.variances.size):
         if ledger.tally.counts[a] < 1.0:
             return
+    best = best_available(ledger.tally.means, ledger.everyone)
+    for a in range(ledger.variances.size):
         apart = ledger.tally.means[best] - ledger.tally.means[a]
         if a != best and apart < ledger.quantile * math.sqrt(_square_error(ledger, a) + _square_error(ledger, best)):
             return

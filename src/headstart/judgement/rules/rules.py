@@ -157,7 +157,7 @@ def find_cost(log: Log, choices: Integers, copied: Integers) -> Cost:
     """What one choice of actions earns more than another, (n,) each, from what each row says of both."""
     n, rows = len(log), np.arange(len(log))
     assert log.propensities is not None
-    predicted, _ = predict_others(log)
+    predicted = predict_others(log)[0]
     terms = robust_terms(log.actions, log.outcomes, np.minimum(1.0 / log.propensities, np.sqrt(n)), predicted)
     apart = terms[rows, choices] - terms[rows, copied]
     value = float(apart.mean())

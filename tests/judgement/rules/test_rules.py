@@ -223,3 +223,11 @@ def test_what_has_no_literal_is_said():
 def test_max_leaves_is_a_count(policy: hs.Started):
     with pytest.raises(hs.errors.OptionError, match="max_leaves"):
         policy.to_rules(0)
+
+
+def test_a_policy_that_left_its_log_behind_is_given_one(log: hs.Log, policy: hs.Started, tmp_path):
+    policy.save(tmp_path / "policy")
+    loaded = hs.load(tmp_path / "policy")
+    with pytest.raises(hs.errors.OptionError, match="log="):
+        loaded.to_rules(3)
+    assert str(loaded.to_rules(3, log=log)) == str(policy.to_rules(3))

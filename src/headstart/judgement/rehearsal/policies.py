@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,7 +56,6 @@ def find_test_users(evidence: Evidence, n_users: int) -> int:
 class Candidate:
     """A policy by name, made anew for each run, with a witness of when its users tell the best action."""
 
-    log: AnyLog  # that it was made from
     policy: Oracle
     floor: float
     evidence: Evidence
@@ -73,8 +71,7 @@ class Candidate:
 
     def make(self, rng: np.random.Generator) -> Witness:
         """The policy at its first user, watched."""
-        kept = [self.log, *([self.policy.audit] if isinstance(self.policy, Started) else [])]
-        policy = deepcopy(self.policy, {id(each): each for each in kept})  # these are nobody's to change
+        policy = OracleAbilities(self.policy).copy()
         OracleAbilities(policy).reseed(rng)
         floored = Floored(policy, self.floor, rng) if self.floor else policy
         return Witness(floored, self.evidence.variances, self.per_day, self.level)

@@ -87,7 +87,7 @@ def rehearse(
     decided = None if decide_on is None else log.encoding.columns_of(decide_on)
     evidence = gather_evidence(rows, first.audit.summary, _that_vary(rows, decided))
     made = make_policies(log, evidence, decide_on, n_users, first, seed)
-    stage = Stage(log, evidence, made, per_day, n_days, n_runs, seed, n_jobs, progress)
+    stage = Stage(evidence, made, per_day, n_days, n_runs, seed, n_jobs, progress)
     forecasts = tuple(each for scenario in SCENARIOS for each in stage.play(scenario))
     trust = float(first.trust.weights.mean())
     advice = advise(forecasts, SCENARIOS, trust, float(evidence.variances.mean()), n_users)

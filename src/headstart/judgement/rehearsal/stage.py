@@ -10,7 +10,6 @@ from headstart.arrays import Floats, Integers
 from headstart.judgement.rehearsal.policies import AB_TEST, TODAY, WINNER, Candidate
 from headstart.judgement.rehearsal.rehearsal import Forecast, Known, Spread
 from headstart.judgement.rehearsal.worlds import Evidence, LogWorlds, Scenario, Truth
-from headstart.logs.any_log import AnyLog
 from headstart.parts import Oracle
 from headstart.simulation.simulate import simulate, streams_of
 
@@ -22,7 +21,6 @@ class Stage:
 
     def __init__(
         self,
-        log: AnyLog,
         evidence: Evidence,
         policies: Mapping[str, tuple[Oracle, float]],
         per_day: int,
@@ -32,7 +30,7 @@ class Stage:
         n_jobs: int = 1,
         progress: Callable[[int], None] | None = None,
     ) -> None:
-        self._log, self._evidence, self._policies = log, evidence, policies
+        self._evidence, self._policies = evidence, policies
         self._per_day, self._days, self._runs = per_day, days, runs
         self._seed, self._n_jobs, self._progress = seed, n_jobs, progress
         self._ends = per_day * np.arange(1, days + 1)
@@ -44,7 +42,7 @@ class Stage:
             worlds.draw_truth(np.random.default_rng(streams_of(self._seed, run)[0])) for run in range(self._runs)
         ]
         candidates = {
-            name: Candidate(self._log, policy, floor, self._evidence, self._per_day, LEVEL, {})
+            name: Candidate(policy, floor, self._evidence, self._per_day, LEVEL, {})
             for name, (policy, floor) in self._policies.items()
         }
         curves = simulate(

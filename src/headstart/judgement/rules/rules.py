@@ -10,7 +10,7 @@ import numpy as np
 
 from headstart.arrays import Floats, Integers
 from headstart.checks import check_whole
-from headstart.errors import ContextError, LogError
+from headstart.errors import ContextError, LogError, OptionError
 from headstart.estimates.doubly_robust import robust_terms
 from headstart.estimates.regression import predict_others
 from headstart.estimates.summary import design_effect
@@ -122,7 +122,7 @@ def _asked(node: Node) -> list[str]:
 
 
 def make_rules(
-    policy: Oracle, log: AnyLog, max_leaves: int = 8, looked_at: Sequence[int] | Integers | None = None
+    policy: Oracle, log: AnyLog | None, max_leaves: int = 8, looked_at: Sequence[int] | Integers | None = None
 ) -> Rules:
     """A tree of at most `max_leaves` leaves that copies the policy's best choice for the log's users.
 
@@ -137,6 +137,8 @@ def make_rules(
         The encoded columns that the tree may ask about; all by default.
     """
     most = check_whole("max_leaves", max_leaves)
+    if log is None:
+        raise OptionError("rules are made on the users of a log, and this policy has left its own behind: give log=")
     rows = take_in(log, _MOST_ROWS, 0).whole
     columns = np.arange(rows.n_features) if looked_at is None else np.asarray(looked_at, dtype=np.int64)
     choices, expected = read_policy(policy, rows)

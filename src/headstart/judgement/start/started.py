@@ -294,9 +294,10 @@ class Started(Wrapper):
             chosen = check_context(context, self._n_features)[view.columns]
         return np.concatenate([[view.constant], (chosen - view.centres) / view.scales])
 
-    def to_rules(self, max_leaves: int = 8) -> Rules:
-        """A small tree over the log's raw columns that copies the best choice by now: to read, or to ship as SQL."""
-        return make_rules(self, self._origin.log, max_leaves, () if self._view is None else self._view.columns)
+    def to_rules(self, max_leaves: int = 8, *, log: AnyLog | None = None) -> Rules:
+        """A small tree over the log's raw columns that copies the best choice by now: to read, or to ship as SQL. A
+        policy that was loaded has left its log behind, and is given one of the same columns."""
+        return make_rules(self, self.origin_log if log is None else log, max_leaves, self.looks_at)
 
     def get_state(self) -> Saved:
         """The oracle's state, and how it sees a user, which the log told."""

@@ -25,7 +25,7 @@ from benchmarks.ratios import compare_regrets
 from headstart.arrays import Floats
 from headstart.judgement.audit.intake import take_in
 from headstart.judgement.rehearsal.policies import AB_TEST, Candidate, make_policies
-from headstart.judgement.rehearsal.rehearsal import Forecast, Known, Spread
+from headstart.judgement.rehearsal.rehearsal import DayKnown, Outlook, OverWorlds
 from headstart.judgement.rehearsal.stage import LEVEL, Stage
 from headstart.judgement.rehearsal.witness import Witness
 from headstart.judgement.rehearsal.worlds import SCENARIOS, gather_evidence
@@ -45,7 +45,7 @@ FAMILIES: Mapping[str, World] = {
 class Meeting(NamedTuple):
     """One policy from one log: what the rehearsal said, and what then happened, (fresh,) each."""
 
-    forecast: Forecast
+    forecast: Outlook
     regrets: Floats
     days: Floats
 
@@ -81,7 +81,7 @@ def rehearse_and_meet(
     }
 
 
-def _meet(drawn: DrawnWorld, candidate: Candidate, told: Forecast, fresh: int, seed: int) -> Meeting:
+def _meet(drawn: DrawnWorld, candidate: Candidate, told: Outlook, fresh: int, seed: int) -> Meeting:
     """A policy with fresh users, so many times."""
     witnesses: list[Witness] = []
 
@@ -106,19 +106,20 @@ def print_family(name: str, meetings: list[dict[str, Meeting]]) -> None:
         within = np.mean([_share_between(each.regrets, each.forecast.regret) for each in met])
         covered = np.mean([_share_between(each.days, each.forecast.known) for each in met])
         known = np.mean([np.isfinite(each.days).mean() for each in met])
+        hoped = np.mean([each.forecast.known.share for each in met if each.forecast.known is not None])
         ended = [each for each in met if each.forecast.known is not None and np.isfinite(each.forecast.known.high)]
         inside = np.mean([_share_between(each.days, each.forecast.known) for each in ended]) if ended else np.nan
         print(
             f"  {policy:16s} predicted {said.mean():7.2f}  real {real.mean():7.2f}"
             f"  ratio {ratio.mean:.3f} ± {ratio.se:.3f}"
             f"  real - predicted {apart[0]:+.2f} {apart[1]:+.2f} {apart[2]:+.2f}  regret covered {within:.0%}"
-            f"  days covered {covered:.0%}  known {known:.0%}"
+            f"  days covered {covered:.0%}  known {known:.0%}, predicted {hoped:.0%}"
             f"  (of {len(ended)} logs with an end in time {inside:.0%})",
             flush=True,
         )
 
 
-def _share_between(values: Floats, ends: Spread | Known | None) -> float:
+def _share_between(values: Floats, ends: OverWorlds | DayKnown | None) -> float:
     """Of values within the predicted nine tenths; infinite days are within infinite ends."""
     assert ends is not None
     return float(np.mean((values >= ends.low) & (values <= ends.high)))
@@ -132,11 +133,12 @@ def main() -> None:
     parser.add_argument("--users-per-day", type=int, default=150)
     parser.add_argument("--days", type=int, default=14)
     parser.add_argument("--seed", type=int, default=16)
+    parser.add_argument("--families", nargs="+", choices=list(FAMILIES), default=list(FAMILIES))
     options = parser.parse_args()
-    for name, world in FAMILIES.items():
+    for name in options.families:
         met = [
             rehearse_and_meet(
-                world,
+                FAMILIES[name],
                 1000 * options.seed + i,
                 per_day=options.users_per_day,
                 days=options.days,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from headstart.judgement.rehearsal.policies import AB_TEST, TODAY
-from headstart.judgement.rehearsal.rehearsal import Forecast, Known, Rehearsal, Spread
+from headstart.judgement.rehearsal.rehearsal import DayKnown, Outlook, OverWorlds, Rehearsal
 from headstart.judgement.rehearsal.worlds import RIGHT
 from headstart.reports.section import NONE, Section, number
 
@@ -69,8 +69,8 @@ def _write_gains(found: Rehearsal) -> Section:
     )
 
 
-def _tell_gains(found: Rehearsal, each: Forecast) -> tuple[str, ...]:
-    def gain(spread: Spread, is_itself: bool) -> tuple[str, str]:
+def _tell_gains(found: Rehearsal, each: Outlook) -> tuple[str, ...]:
+    def gain(spread: OverWorlds, is_itself: bool) -> tuple[str, str]:
         if is_itself:
             return NONE, NONE
         ends = f"({signed(spread.low)} to {signed(spread.high)})"
@@ -100,7 +100,7 @@ def _write_days(found: Rehearsal) -> Section:
     )
 
 
-def _tell_known(known: Known | None) -> tuple[str, ...]:
+def _tell_known(known: DayKnown | None) -> tuple[str, ...]:
     assert known is not None
     return tuple(
         "not in time" if math.isinf(day) else f"day {day:.0f}" for day in (known.low, known.median, known.high)

@@ -11,7 +11,7 @@ from benchmarks.rehearsal import FAMILIES, FLOORED, START, rehearse_and_meet
 
 import headstart as hs
 from headstart.judgement.rehearsal.policies import AB_TEST, COLD, TODAY, WINNER, find_test_users
-from headstart.judgement.rehearsal.rehearsal import Known, Spread
+from headstart.judgement.rehearsal.rehearsal import DayKnown, OverWorlds
 from headstart.judgement.rehearsal.rehearse import POLICIES, count_rehearsal_steps
 from headstart.judgement.rehearsal.worlds import RIGHT, SCENARIOS, gather_evidence
 from headstart.reports.rehearsal_page import make_rehearsal_page
@@ -135,13 +135,13 @@ class TestNumbers:
         assert find_test_users(evidence, 100) == 50
 
     def test_days_that_never_come(self):
-        known = Known.of(np.array([1.0, 2.0, math.inf, math.inf]), np.array([1.0, 0.0, 0.0, 0.0]))
+        known = DayKnown.of(np.array([1.0, 2.0, math.inf, math.inf]), np.array([1.0, 0.0, 0.0, 0.0]))
         assert (known.low, known.median, known.high) == (1.0, 2.0, math.inf)
         assert (known.share, known.right) == (0.5, 0.5)
-        assert math.isnan(Known.of(np.array([math.inf]), np.array([0.0])).right)
+        assert math.isnan(DayKnown.of(np.array([math.inf]), np.array([0.0])).right)
 
     def test_spread(self):
-        assert Spread.of(np.arange(1.0, 101.0)) == Spread(50.5, 5.0, 95.0)
+        assert OverWorlds.of(np.arange(1.0, 101.0)) == OverWorlds(50.5, 5.0, 95.0)
 
 
 @pytest.mark.parametrize(

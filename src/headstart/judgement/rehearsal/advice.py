@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from headstart.judgement.rehearsal.policies import FLOORS, POWER, SETTINGS, TRUSTS, StartSetting
-from headstart.judgement.rehearsal.rehearsal import Advice, Forecast
+from headstart.judgement.rehearsal.rehearsal import Advice, Outlook
 from headstart.judgement.rehearsal.worlds import RIGHT, Scenario
 
 _NEARLY = 1.02
@@ -26,7 +26,7 @@ _DEAR = 0.1  # of the gain over today's policy
 
 
 def advise(
-    forecasts: Sequence[Forecast], scenarios: Sequence[Scenario], trust: float, variance: float, n_users: int
+    forecasts: Sequence[Outlook], scenarios: Sequence[Scenario], trust: float, variance: float, n_users: int
 ) -> Advice:
     """What to switch on. `trust` is the chance that the log is right, `variance` that of an outcome."""
     by_name = {(each.policy, each.scenario): each for each in forecasts}
@@ -44,7 +44,7 @@ def advise(
 
 def _price(
     setting: StartSetting,
-    by_name: dict[tuple[str, str], Forecast],
+    by_name: dict[tuple[str, str], Outlook],
     scenarios: Sequence[Scenario],
     trust: float,
 ) -> float:
@@ -68,7 +68,7 @@ def _tell_trust(setting: StartSetting) -> str:
 
 
 def _choose_floor(
-    chosen: StartSetting, prices: dict[StartSetting, float], by_name: dict[tuple[str, str], Forecast]
+    chosen: StartSetting, prices: dict[StartSetting, float], by_name: dict[tuple[str, str], Outlook]
 ) -> tuple[StartSetting, str]:
     floored = StartSetting(chosen.trust, FLOORS[-1])
     price = prices[floored] - prices[chosen]

@@ -17,7 +17,7 @@ from headstart.judgement.rehearsal.worlds import RIGHT
 
 
 @dataclass(frozen=True)
-class Spread:
+class OverWorlds:
     """A number over a scenario's worlds: its mean, and what nine worlds of ten lie between."""
 
     mean: float
@@ -25,14 +25,14 @@ class Spread:
     high: float  # the 95 % point
 
     @classmethod
-    def of(cls, values: Floats) -> Spread:
+    def of(cls, values: Floats) -> OverWorlds:
         """Of one value a world; infinite ones may be among them."""
         low, high = np.quantile(values, [0.05, 0.95], method="inverted_cdf")
         return cls(float(values.mean()), float(low), float(high))
 
 
 @dataclass(frozen=True)
-class Known:
+class DayKnown:
     """When the users' own outcomes tell the best action with 95 % (`rehearsal.witness`), in days."""
 
     low: float  # the 5 % point over worlds; infinite: not in this time
@@ -42,7 +42,7 @@ class Known:
     right: float  # of those, in which it is the best action; NaN if there are none
 
     @classmethod
-    def of(cls, days: Floats, is_right: Floats) -> Known:
+    def of(cls, days: Floats, is_right: Floats) -> DayKnown:
         """Of each world's first day, infinite where there is none, and whether the action then known is the best."""
         low, median, high = np.quantile(days, [0.05, 0.5, 0.95], method="inverted_cdf")
         known = np.isfinite(days)
@@ -51,15 +51,15 @@ class Known:
 
 
 @dataclass(frozen=True, eq=False)
-class Forecast:
+class Outlook:
     """One policy in one scenario. Sums are over all users of the rehearsal, in units of the outcome."""
 
     policy: str
     scenario: str
-    regret: Spread  # what is lost against the best action from the first user on
-    over_ab: Spread  # what is earned more than by the A/B test
-    over_today: Spread  # ... and than by today's policy
-    known: Known | None  # None: a policy that learns nothing
+    regret: OverWorlds  # what is lost against the best action from the first user on
+    over_ab: OverWorlds  # what is earned more than by the A/B test
+    over_today: OverWorlds  # ... and than by today's policy
+    known: DayKnown | None  # None: a policy that learns nothing
     regret_by_day: Floats  # (days,) the mean so far
 
 
@@ -91,7 +91,7 @@ class Rehearsal:
     errors: Floats  # (K,)
     test_users: int  # of the A/B test
     scenarios: dict[str, str]  # name -> words
-    forecasts: tuple[Forecast, ...]
+    forecasts: tuple[Outlook, ...]
     advice: Advice
     limits: tuple[str, ...]  # what it cannot know
 
@@ -105,7 +105,7 @@ class Rehearsal:
         """Their names, in order."""
         return tuple(dict.fromkeys(each.policy for each in self.forecasts))
 
-    def forecast(self, policy: str, scenario: str = RIGHT) -> Forecast:
+    def forecast(self, policy: str, scenario: str = RIGHT) -> Outlook:
         """One policy in one scenario."""
         for each in self.forecasts:
             if (each.policy, each.scenario) == (policy, scenario):
@@ -115,7 +115,7 @@ class Rehearsal:
             f"{', '.join(self.scenarios)}"
         )
 
-    def worst(self, policy: str) -> Forecast:
+    def worst(self, policy: str) -> Outlook:
         """The scenario in which this policy earns least beside the A/B test."""
         return min((each for each in self.forecasts if each.policy == policy), key=lambda each: each.over_ab.mean)
 

@@ -9,6 +9,7 @@ the log's winner do not learn.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,9 +27,9 @@ from headstart.judgement.rehearsal.policies import (
     find_test_users,
     make_policies,
 )
-from headstart.judgement.rehearsal.rehearsal import Rehearsal
+from headstart.judgement.rehearsal.rehearsal import Outlook, Rehearsal
 from headstart.judgement.rehearsal.stage import LEVEL, Stage
-from headstart.judgement.rehearsal.worlds import SCENARIOS, gather_evidence
+from headstart.judgement.rehearsal.worlds import SCENARIOS, Evidence, gather_evidence
 from headstart.judgement.start.options import StartOptions
 from headstart.judgement.start.start import start
 from headstart.judgement.start.started import Started
@@ -89,27 +90,37 @@ def rehearse(
     made = make_policies(log, evidence, decide_on, n_users, first, seed)
     stage = Stage(evidence, made, per_day, n_days, n_runs, seed, n_jobs, progress)
     forecasts = tuple(each for scenario in SCENARIOS for each in stage.play(scenario))
-    trust = float(first.trust.weights.mean())
-    advice = advise(forecasts, SCENARIOS, trust, float(evidence.variances.mean()), n_users)
-    names = (
-        () if evidence.decided is None else tuple(dict.fromkeys(rows.encoding.owners[j] for j in evidence.decided))
-    )
+    played = _Played(per_day, n_days, n_runs, seed, forecasts)
+    return _report(played, first, rows, evidence)
+
+
+class _Played(NamedTuple):
+    """What was played, and what came of it."""
+
+    users_per_day: int
+    days: int
+    runs: int
+    seed: int
+    forecasts: tuple[Outlook, ...]
+
+
+def _report(played: _Played, first: Started, rows: Log, evidence: Evidence) -> Rehearsal:
+    """The rehearsal with its advice; `first` is the start with the audit's trust."""
+    n_users = played.users_per_day * played.days
+    columns = np.empty(0, dtype=np.int64) if evidence.decided is None else evidence.decided
+    trust, variance = float(first.trust.weights.mean()), float(evidence.variances.mean())
     return Rehearsal(
+        **played._asdict(),
         n_rows=first.audit.facts.n_rows,
         action_names=tuple(rows.action_names),
-        users_per_day=per_day,
-        days=n_days,
-        runs=n_runs,
-        seed=seed,
-        decide_on=names,
+        decide_on=tuple(dict.fromkeys(rows.encoding.owners[j] for j in columns.tolist())),
         verdict=first.audit.verdict.decision,
         trust=first.trust.weights,
         means=evidence.means,
         errors=evidence.errors,
         test_users=find_test_users(evidence, n_users),
         scenarios={each.name: each.words for each in SCENARIOS},
-        forecasts=forecasts,
-        advice=advice,
+        advice=advise(played.forecasts, SCENARIOS, trust, variance, n_users),
         limits=_name_limits(first, rows),
     )
 

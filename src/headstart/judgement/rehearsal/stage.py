@@ -8,7 +8,7 @@ import numpy as np
 
 from headstart.arrays import Floats, Integers
 from headstart.judgement.rehearsal.policies import AB_TEST, TODAY, WINNER, Candidate
-from headstart.judgement.rehearsal.rehearsal import Forecast, Known, Spread
+from headstart.judgement.rehearsal.rehearsal import DayKnown, Outlook, OverWorlds
 from headstart.judgement.rehearsal.worlds import Evidence, LogWorlds, Scenario, Truth
 from headstart.parts import Oracle
 from headstart.simulation.simulate import simulate, streams_of
@@ -35,7 +35,7 @@ class Stage:
         self._seed, self._n_jobs, self._progress = seed, n_jobs, progress
         self._ends = per_day * np.arange(1, days + 1)
 
-    def play(self, scenario: Scenario) -> list[Forecast]:
+    def play(self, scenario: Scenario) -> list[Outlook]:
         """Every policy's forecast in a scenario."""
         worlds = LogWorlds(self._evidence, scenario)
         truths = [
@@ -59,12 +59,12 @@ class Stage:
         regrets |= {WINNER: self._for_ever(truths), TODAY: self._as_today(truths)}
         known = {name: _find_known(each, truths, scenario.days_late) for name, each in candidates.items()}
         return [
-            Forecast(
+            Outlook(
                 policy=name,
                 scenario=scenario.name,
-                regret=Spread.of(regret[:, -1]),
-                over_ab=Spread.of(regrets[AB_TEST][:, -1] - regret[:, -1]),
-                over_today=Spread.of(regrets[TODAY][:, -1] - regret[:, -1]),
+                regret=OverWorlds.of(regret[:, -1]),
+                over_ab=OverWorlds.of(regrets[AB_TEST][:, -1] - regret[:, -1]),
+                over_today=OverWorlds.of(regrets[TODAY][:, -1] - regret[:, -1]),
                 known=known.get(name),
                 regret_by_day=regret.mean(axis=0),
             )
@@ -89,9 +89,9 @@ class Stage:
         return lost[:, None] * self._ends
 
 
-def _find_known(candidate: Candidate, truths: Sequence[Truth], days_late: int) -> Known:
+def _find_known(candidate: Candidate, truths: Sequence[Truth], days_late: int) -> DayKnown:
     """When the best action was known, and whether it was the best; a late outcome is known so much later."""
     best = {truth.means.tobytes(): int(np.argmax(truth.means)) for truth in truths}
     days = np.array([witness.day + days_late for witness in candidate.witnesses.values()])
     right = np.array([float(best[key] == witness.winner) for key, witness in candidate.witnesses.items()])
-    return Known.of(days, right)
+    return DayKnown.of(days, right)

@@ -22,7 +22,7 @@ from headstart.parts import ContextLike, Oracle, State, Wrapper
 from headstart.warmstart.forwarding import expect_inner, fill_inner, play_inner, release_inner
 
 
-class Ledger(NamedTuple):
+class Notebook(NamedTuple):
     """What users' outcomes say."""
 
     tally: Moments
@@ -35,32 +35,34 @@ class Ledger(NamedTuple):
 
 class WitnessState(NamedTuple):
     policy: State
-    ledger: Ledger
+    notebook: Notebook
 
 
 @kernel
-def note(ledger: Ledger, action: int, outcome: float) -> None:
+def note(notebook: Notebook, action: int, outcome: float) -> None:
     """One more outcome, and the end of a day if it is its last."""
-    add_to_moments(ledger.tally, action, outcome, 0.0)
-    n = int(total(ledger.tally.counts))
-    if ledger.found[0] > 0 or n % ledger.per_day != 0:
+    add_to_moments(notebook.tally, action, outcome, 0.0)
+    n = int(total(notebook.tally.counts))
+    if notebook.found[0] > 0 or n % notebook.per_day != 0:
         return
-    for a in range(ledger.variances.size):
-        if ledger.tally.counts[a] < 1.0:
+    for a in range(notebook.variances.size):
+        if notebook.tally.counts[a] < 1.0:
             return
-    best = best_available(ledger.tally.means, ledger.everyone)
-    for a in range(ledger.variances.size):
-        apart = ledger.tally.means[best] - ledger.tally.means[a]
-        if a != best and apart < ledger.quantile * math.sqrt(_square_error(ledger, a) + _square_error(ledger, best)):
+    best = best_available(notebook.tally.means, notebook.everyone)
+    for a in range(notebook.variances.size):
+        apart = notebook.tally.means[best] - notebook.tally.means[a]
+        if a != best and apart < notebook.quantile * math.sqrt(
+            _square_error(notebook, a) + _square_error(notebook, best)
+        ):
             return
-    ledger.found[0], ledger.found[1] = n // ledger.per_day, best
+    notebook.found[0], notebook.found[1] = n // notebook.per_day, best
 
 
 @kernel
-def _square_error(ledger: Ledger, a: int) -> float:
+def _square_error(notebook: Notebook, a: int) -> float:
     """The squared standard error of an action's mean."""
-    n = ledger.tally.counts[a]
-    squares = ledger.tally.squares[a] + PRIOR_ROWS * ledger.variances[a]
+    n = notebook.tally.counts[a]
+    squares = notebook.tally.squares[a] + PRIOR_ROWS * notebook.variances[a]
     return float(squares / (max(n - 1.0, 0.0) + PRIOR_ROWS) / n)
 
 
@@ -73,7 +75,7 @@ implements(release, WitnessState)(release_inner)
 @implements(update, WitnessState)
 def _update(state: WitnessState, context: Floats, action: int, outcome: float) -> None:
     update(state.policy, context, action, outcome)
-    note(state.ledger, action, outcome)
+    note(state.notebook, action, outcome)
 
 
 class Witness(Wrapper):
@@ -85,7 +87,7 @@ class Witness(Wrapper):
         k = policy.n_actions
         quantile = float(ndtri(1.0 - (1.0 - level) / max(k - 1, 1)))  # one side, as many times as there are others
         empty = new_moments(k), variances, np.ones(k, dtype=np.bool_), np.zeros(2, dtype=np.int64)
-        self._policy, self._ledger = policy, Ledger(*empty, per_day, quantile)
+        self._policy, self._notebook = policy, Notebook(*empty, per_day, quantile)
 
     @property
     def inner(self) -> Oracle:
@@ -95,21 +97,21 @@ class Witness(Wrapper):
     @property
     def day(self) -> float:
         """The first day at whose end the best action was known; infinity if it never was."""
-        return float(self._ledger.found[0]) or math.inf
+        return float(self._notebook.found[0]) or math.inf
 
     @property
     def winner(self) -> int:
         """The action that was then known to be the best."""
-        return int(self._ledger.found[1])
+        return int(self._notebook.found[1])
 
     def around(self, inner: State) -> WitnessState:
         """The state of the whole around the policy's."""
-        return WitnessState(inner, self._ledger)
+        return WitnessState(inner, self._notebook)
 
     def update(self, context: ContextLike, action: int, outcome: float) -> None:
         """Learn a user's outcome."""
         self._policy.update(context, action, outcome)
-        note(self._ledger, action, outcome)
+        note(self._notebook, action, outcome)
 
     def __repr__(self) -> str:
         return repr(self._policy)

@@ -90,7 +90,7 @@ class Categories:
         return IsAmong(self.column, tuple(self.levels[place] for place in sorted(places.tolist())), self.levels)
 
 
-def read_columns(contexts: Floats, encoding: Encoding, looked_at: Integers) -> list[Numbers | Categories]:
+def raw_columns(contexts: Floats, encoding: Encoding, looked_at: Integers) -> list[Numbers | Categories]:
     """The raw columns behind those encoded ones that are looked at."""
     owners = dict.fromkeys(encoding.owners[j] for j in looked_at.tolist())
     found: list[Numbers | Categories] = []

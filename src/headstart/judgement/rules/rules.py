@@ -17,10 +17,10 @@ from headstart.estimates.summary import design_effect
 from headstart.judgement.audit.intake import take_in
 from headstart.judgement.audit.plain import as_plain
 from headstart.judgement.ope import Estimate, doubly_robust
-from headstart.judgement.rules.columns import read_columns
+from headstart.judgement.rules.columns import raw_columns
 from headstart.judgement.rules.reading import read_policy
 from headstart.judgement.rules.sql import write_case, write_name
-from headstart.judgement.rules.tree import Node, Split, decide_rows, grow_tree, leaves
+from headstart.judgement.rules.tree import Node, Split, decide_rows, grow_rules, leaves
 from headstart.judgement.rules.words import as_nested, tell_tree
 from headstart.logs.any_log import AnyLog
 from headstart.logs.encoding import Encoding
@@ -144,7 +144,7 @@ def make_rules(
     choices, expected = read_policy(policy, rows)
     own = expected[np.arange(len(rows)), choices]
     losses = np.maximum(own[:, None] - expected, 0.0)
-    tree = grow_tree(read_columns(rows.contexts, rows.encoding, columns), losses, most)
+    tree = grow_rules(raw_columns(rows.contexts, rows.encoding, columns), losses, most)
     copied = decide_rows(tree, rows.contexts, rows.encoding)
     agreement = float(np.mean(copied == choices))
     made = Rules(tree, tuple(rows.action_names), rows.encoding, agreement, len(rows))

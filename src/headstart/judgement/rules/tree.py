@@ -79,7 +79,7 @@ class _Growing:
     children: tuple[_Growing, _Growing] | None = None
 
 
-def grow_tree(columns: Sequence[Numbers | Categories], losses: Floats, max_leaves: int) -> Node:
+def grow_rules(columns: Sequence[Numbers | Categories], losses: Floats, max_leaves: int) -> Node:
     """The tree of at most so many leaves for users with these columns and losses, (n, K)."""
     n = len(losses)
     least, stake = max(int(np.ceil(_LEAST_SHARE * n)), 1), float(np.abs(losses).sum())

@@ -31,6 +31,8 @@ from headstart.judgement.audit.audit import Audit, audit
 from headstart.judgement.audit.trust import Trust, suggest_trust
 from headstart.judgement.compare.compare import compare
 from headstart.judgement.compare.comparison import Comparison
+from headstart.judgement.rehearsal.rehearsal import Rehearsal
+from headstart.judgement.rehearsal.rehearse import rehearse
 from headstart.judgement.start.options import StartOptions
 from headstart.judgement.start.start import start
 from headstart.judgement.start.started import Started
@@ -119,6 +121,7 @@ __all__ = [
     "PropensityMatching",
     "Reading",
     "Readings",
+    "Rehearsal",
     "RobustThompson",
     "SlidingWindowUCB",
     "StartOptions",
@@ -143,6 +146,7 @@ __all__ = [
     "load",
     "ope",
     "read_log",
+    "rehearse",
     "relatives",
     "scan_log",
     "simulate",

@@ -7,11 +7,11 @@ from typing import Annotated
 import typer
 
 from headstart import __version__
-from headstart.cli import audit, compare, decide, demo, learn, reproduce, serve, store
+from headstart.cli import audit, compare, decide, demo, learn, rehearse, reproduce, serve, store
 from headstart.cli.terminal import app, out, print_error
 from headstart.errors import HeadstartError
 
-__all__ = ["app", "audit", "compare", "decide", "demo", "learn", "main", "reproduce", "serve", "store"]
+__all__ = ["app", "audit", "compare", "decide", "demo", "learn", "main", "rehearse", "reproduce", "serve", "store"]
 
 
 def _print_version(is_asked: bool) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +12,7 @@ from rich.markup import escape
 
 from headstart.addresses import mask_secrets
 from headstart.cli.log_options import LogOptions, takes_log
-from headstart.cli.terminal import AsJson, Seed, app, out, progress_bar
+from headstart.cli.terminal import AsJson, Seed, app, check_page, out, progress_bar
 from headstart.cli.wording import as_options
 
 
@@ -42,7 +41,7 @@ def audit_log(
     from headstart.judgement.audit.audit import STEPS, audit
 
     if html is not None:
-        _check_page(html)
+        check_page(html)
     if population is not None and not population.exists():
         raise typer.BadParameter(f"--population {population} does not exist")
     with progress_bar("audit", STEPS + 1) as advance:
@@ -63,11 +62,3 @@ def audit_log(
     print_audit(found, out)
     if html is not None:
         out.print(f"\nThe page is [bold]{escape(str(html))}[/bold].")
-
-
-def _check_page(path: Path) -> None:
-    """Fail before the work, not after it."""
-    if not path.parent.is_dir():
-        raise typer.BadParameter(f"the folder {path.parent} does not exist")
-    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise typer.BadParameter(f"{path} cannot be written")

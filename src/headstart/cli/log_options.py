@@ -118,7 +118,8 @@ def takes_log(command: Callable[..., None]) -> Callable[..., None]:
 
     What is wrong with the log is said in their words: `--format`, not `format=`.
     """
-    own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+    _, *own = inspect.signature(command, eval_str=True).parameters.values()
+    own = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own]  # one of them may have no default
     hints = get_type_hints(LogOptions, include_extras=True)
     taken = [
         inspect.Parameter(

@@ -60,3 +60,11 @@ def check_writable(path: Path) -> None:
         raise typer.BadParameter(f"the folder {path.parent} does not exist")
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise typer.BadParameter(f"{path} cannot be written")
+
+
+def check_page(path: Path) -> None:
+    """Fail before the work, not after it, where a page cannot be written."""
+    if not path.parent.is_dir():
+        raise typer.BadParameter(f"the folder {path.parent} does not exist")
+    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise typer.BadParameter(f"{path} cannot be written")

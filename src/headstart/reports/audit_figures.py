@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
 
 from headstart.judgement.audit.audit import Audit
+from headstart.reports.drawing import BLUE, GREEN, GREY, INK, ORANGE, STYLE, as_svg, canvas, shorten
 from headstart.reports.section import number
 from headstart.reports.time_figure import draw_over_time
 
-# Okabe and Ito's palette.
-_BLUE, _ORANGE, _GREEN, _GREY, _INK = "#0072B2", "#D55E00", "#009E73", "#8a8f98", "#1f2328"
-_WIDTH = 5.4  # inches: one to one on a phone's screen
 _MOST_BARS = 15
-_STYLE: dict[Any, Any] = {
-    "font.size": 9.5,
-    "axes.edgecolor": "#c4c9d0",
-    "axes.labelcolor": _INK,
-    "text.color": _INK,
-    "xtick.color": _INK,
-    "ytick.color": _INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "svg.fonttype": "path",
-    "svg.hashsalt": "headstart",
-}
 
 
 def draw_figures(audit: Audit) -> dict[str, list[tuple[str, str]]]:
@@ -37,7 +20,7 @@ def draw_figures(audit: Audit) -> dict[str, list[tuple[str, str]]]:
 
     matplotlib.use("Agg")
     figures: dict[str, list[tuple[str, str]]] = {}
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(STYLE):
         for key, words, draw in _FIGURES:
             svg = draw(audit)
             if svg is not None:
@@ -45,51 +28,28 @@ def draw_figures(audit: Audit) -> dict[str, list[tuple[str, str]]]:
     return figures
 
 
-def _canvas(height: float, n_rows: int = 1, n_columns: int = 1) -> tuple[Any, Any]:
-    import matplotlib.pyplot as plt
-
-    return plt.subplots(
-        n_rows, n_columns, figsize=(_WIDTH, height), layout="constrained", squeeze=n_rows * n_columns == 1
-    )
-
-
-def _as_svg(figure: Any) -> str:
-    import matplotlib.pyplot as plt
-
-    buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": "headstart"})
-    plt.close(figure)
-    text = buffer.getvalue()
-    return text[text.index("<svg") :]
-
-
-def _short(name: object, most: int = 22) -> str:
-    text = str(name)
-    return text if len(text) <= most else text[: most - 1] + "…"
-
-
 def _draw_means(audit: Audit) -> str | None:
     """Raw and adjusted means, so that one sees what adjusting did."""
     known = [action for action in audit.actions.actions if not math.isnan(action.mean)]
     known.sort(key=lambda action: -action.mean)
     known = known[:_MOST_BARS][::-1]
-    figure, axes = _canvas(1.1 + 0.34 * len(known))
+    figure, axes = canvas(1.1 + 0.34 * len(known))
     for place, action in enumerate(known):
         if math.isfinite(action.low) and math.isfinite(action.high):
             ends = [action.low, action.high]
-            axes.plot(ends, [place, place], color=_BLUE, lw=3, alpha=0.35, solid_capstyle="round")
-        axes.plot([action.raw_mean, action.mean], [place, place], color=_GREY, lw=0.8, zorder=1)
+            axes.plot(ends, [place, place], color=BLUE, lw=3, alpha=0.35, solid_capstyle="round")
+        axes.plot([action.raw_mean, action.mean], [place, place], color=GREY, lw=0.8, zorder=1)
     places = range(len(known))
-    axes.plot([a.raw_mean for a in known], places, "o", mfc="white", mec=_ORANGE, mew=1.6, ms=7, label="raw mean")
+    axes.plot([a.raw_mean for a in known], places, "o", mfc="white", mec=ORANGE, mew=1.6, ms=7, label="raw mean")
     interval = f"adjusted mean, {audit.actions.level:.0%} interval"
-    axes.plot([a.mean for a in known], places, "o", color=_BLUE, ms=7, label=interval)
-    axes.set_yticks(list(places), [_short(action.name) for action in known])
+    axes.plot([a.mean for a in known], places, "o", color=BLUE, ms=7, label=interval)
+    axes.set_yticks(list(places), [shorten(action.name) for action in known])
     axes.set_ylim(-0.6, len(known) - 0.4)
     axes.set_xlabel("outcome")
     axes.grid(axis="x", color="#e6e8eb", lw=0.8)
     axes.tick_params(axis="y", length=0)
     figure.legend(loc="outside upper left", ncols=2, frameon=False, handletextpad=0.3, columnspacing=1.2)
-    return _as_svg(figure)
+    return as_svg(figure)
 
 
 def _draw_sizes(audit: Audit) -> str | None:
@@ -100,27 +60,27 @@ def _draw_sizes(audit: Audit) -> str | None:
     known = [action for action in known if action.rows][:_MOST_BARS][::-1]
     if not known:
         return None
-    figure, axes = _canvas(1.1 + 0.36 * len(known))
+    figure, axes = canvas(1.1 + 0.36 * len(known))
     places = list(range(len(known)))
     axes.barh(places, [a.rows for a in known], height=0.66, color="#dfe3e8", label="rows")
-    axes.barh(places, [a.effective_size for a in known], height=0.36, color=_BLUE, label="virtual plays")
+    axes.barh(places, [a.effective_size for a in known], height=0.36, color=BLUE, label="virtual plays")
     if caps:
         for place, action in zip(places, known, strict=True):
             cap = caps[index[action.name]]
             label = "cap" if place == 0 else None
-            axes.plot([cap, cap], [place - 0.36, place + 0.36], color=_ORANGE, lw=2.6, label=label)
+            axes.plot([cap, cap], [place - 0.36, place + 0.36], color=ORANGE, lw=2.6, label=label)
     widest = max(action.rows for action in known)
     for place, action in zip(places, known, strict=True):
         share = action.effective_size / action.rows
         axes.text(action.rows + 0.015 * widest, place, f"{share:.0%}", va="center", fontsize=8.5, color="#57606a")
     axes.set_xlim(0, 1.12 * widest)
-    axes.set_yticks(places, [_short(action.name) for action in known])
+    axes.set_yticks(places, [shorten(action.name) for action in known])
     axes.tick_params(axis="y", length=0)
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     axes.locator_params(axis="x", nbins=5)
     axes.grid(axis="x", color="#e6e8eb", lw=0.8)
     figure.legend(loc="outside upper left", ncols=3, frameon=False, handletextpad=0.4, columnspacing=1.2)
-    return _as_svg(figure)
+    return as_svg(figure)
 
 
 def _draw_overlap(audit: Audit) -> str | None:
@@ -130,28 +90,28 @@ def _draw_overlap(audit: Audit) -> str | None:
     edges = audit.overlap.edges
     n_columns = 1 if len(known) == 1 else 2
     n_rows = math.ceil(len(known) / n_columns)
-    figure, grid = _canvas(0.5 + 1.15 * n_rows, n_rows, n_columns)
+    figure, grid = canvas(0.5 + 1.15 * n_rows, n_rows, n_columns)
     panels = [grid] if len(known) == 1 else list(grid.flat)
     bars = _merge_low_bins(edges)
     for axes, (overlap, action) in zip(panels, known, strict=False):
         for low, high, members in bars:
             share = sum(overlap.counts[j] for j in members) / action.rows
-            colour = _ORANGE if high <= 0.05 + 1e-9 else _BLUE
+            colour = ORANGE if high <= 0.05 + 1e-9 else BLUE
             axes.bar(low, share, width=high - low, align="edge", color=colour, lw=0)
         axes.set_xlim(0, 1)
-        axes.set_title(_short(action.name), loc="left", fontsize=9.5)
+        axes.set_title(shorten(action.name), loc="left", fontsize=9.5)
         axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
         axes.locator_params(axis="y", nbins=3)
         axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "", "0.5", "", "1"])
         axes.tick_params(labelsize=8, length=2)
         if overlap.never_share > 0.0:
             words = f"{100 * overlap.never_share:.0f} % of users\nnever saw it"
-            axes.text(0.98, 0.95, words, transform=axes.transAxes, ha="right", va="top", fontsize=8.5, color=_ORANGE)
+            axes.text(0.98, 0.95, words, transform=axes.transAxes, ha="right", va="top", fontsize=8.5, color=ORANGE)
     for axes in panels[len(known) :]:
         axes.set_visible(False)
     figure.supxlabel("chance of the action taken (orange: below 0.05)", fontsize=9)
     figure.supylabel("share of the action's rows", fontsize=9)
-    return _as_svg(figure)
+    return as_svg(figure)
 
 
 def _merge_low_bins(edges: tuple[float, ...]) -> list[tuple[float, float, list[int]]]:
@@ -171,38 +131,38 @@ def _draw_balance(audit: Audit) -> str | None:
     columns = columns[: _MOST_BARS + 5][::-1]
     if not columns:
         return None
-    figure, axes = _canvas(1.2 + 0.28 * len(columns))
+    figure, axes = canvas(1.2 + 0.28 * len(columns))
     places = list(range(len(columns)))
     axes.axvspan(0, 0.1, color="#eaf5f0", lw=0)
-    axes.axvline(0.1, color=_GREEN, lw=1, ls="--")
+    axes.axvline(0.1, color=GREEN, lw=1, ls="--")
     for place, column in zip(places, columns, strict=True):
         axes.plot([column.worst_before, column.worst_after], [place, place], color="#c4c9d0", lw=1.2, zorder=1)
     before, after = [c.worst_before for c in columns], [c.worst_after for c in columns]
-    axes.plot(before, places, "o", mfc="white", mec=_ORANGE, mew=1.6, ms=7, label="before weighting")
-    axes.plot(after, places, "o", color=_BLUE, ms=7, label="after weighting")
-    axes.set_yticks(places, [_short(column.name) for column in columns])
+    axes.plot(before, places, "o", mfc="white", mec=ORANGE, mew=1.6, ms=7, label="before weighting")
+    axes.plot(after, places, "o", color=BLUE, ms=7, label="after weighting")
+    axes.set_yticks(places, [shorten(column.name) for column in columns])
     axes.set_xlim(0, max(0.3, 1.08 * max(before + after)))
     axes.set_ylim(-0.6, len(columns) - 0.4)
     axes.set_xlabel("largest difference to all users, in standard deviations (green: small)")
     axes.tick_params(axis="y", length=0)
     figure.legend(loc="outside upper left", ncols=2, frameon=False, handletextpad=0.3, columnspacing=1.2)
-    return _as_svg(figure)
+    return as_svg(figure)
 
 
 def _draw_calibration(audit: Audit) -> str | None:
     curve = audit.calibration
-    figure, axes = _canvas(3.6)
+    figure, axes = canvas(3.6)
     top = min(1.0, 1.12 * max(*curve.claimed, *curve.observed))
-    axes.plot([0, top], [0, top], color=_GREY, lw=1, ls="--")
+    axes.plot([0, top], [0, top], color=GREY, lw=1, ls="--")
     axes.text(0.97 * top, 0.93 * top, "true", color="#57606a", ha="right", va="top", fontsize=8.5)
     errors = [2.0 * error for error in curve.errors]
-    axes.errorbar(curve.claimed, curve.observed, yerr=errors, fmt="o-", color=_BLUE, ms=6, lw=1.4, ecolor="#7fb8d8")
+    axes.errorbar(curve.claimed, curve.observed, yerr=errors, fmt="o-", color=BLUE, ms=6, lw=1.4, ecolor="#7fb8d8")
     axes.set_xlim(0, top)
     axes.set_ylim(0, top)
     axes.set_xlabel("chance that the propensities claim")
     axes.set_ylabel("how often it was taken (± 2 s.e.)")
     axes.grid(color="#e6e8eb", lw=0.8)
-    return _as_svg(figure)
+    return as_svg(figure)
 
 
 def _draw_tipping(audit: Audit) -> str | None:
@@ -211,15 +171,15 @@ def _draw_tipping(audit: Audit) -> str | None:
     if found is None or not found.benchmarks:
         return None
     bars = [("all observed columns", abs(found.observed_bias))]
-    bars += [(f"without {_short(b.column, 16)}", abs(b.bias)) for b in found.benchmarks[:8]]
+    bars += [(f"without {shorten(b.column, 16)}", abs(b.bias)) for b in found.benchmarks[:8]]
     bars = bars[::-1]
-    figure, axes = _canvas(1.5 + 0.3 * len(bars))
+    figure, axes = canvas(1.5 + 0.3 * len(bars))
     places = list(range(len(bars)))
     right = 1.25 * max(found.tipping, max(bias for _, bias in bars), 1e-12)
     axes.axvspan(found.tipping, right, color="#fbe9e0", lw=0)
     axes.axvspan(found.useless, found.tipping, color="#fdf6e3", lw=0)
-    axes.axvline(found.tipping, color=_ORANGE, lw=2)
-    axes.barh(places, [bias for _, bias in bars], height=0.55, color=[_BLUE] * (len(bars) - 1) + [_GREY])
+    axes.axvline(found.tipping, color=ORANGE, lw=2)
+    axes.barh(places, [bias for _, bias in bars], height=0.55, color=[BLUE] * (len(bars) - 1) + [GREY])
     axes.set_yticks(places, [name for name, _ in bars])
     axes.tick_params(axis="y", length=0)
     axes.set_xlim(0, right)
@@ -230,7 +190,7 @@ def _draw_tipping(audit: Audit) -> str | None:
         loc="left",
         fontsize=9.5,
     )
-    return _as_svg(figure)
+    return as_svg(figure)
 
 
 def _draw_population(audit: Audit) -> str | None:
@@ -238,26 +198,26 @@ def _draw_population(audit: Audit) -> str | None:
     if found is None or not found.columns:
         return None
     columns = found.columns[:_MOST_BARS][::-1]
-    figure, axes = _canvas(1.0 + 0.28 * len(columns))
+    figure, axes = canvas(1.0 + 0.28 * len(columns))
     places = list(range(len(columns)))
     shifts = [max(-3.0, min(3.0, column.difference)) for column in columns]
     axes.axvspan(-0.25, 0.25, color="#eaf5f0", lw=0)
-    axes.barh(places, shifts, height=0.55, color=[_ORANGE if abs(shift) >= 0.25 else _BLUE for shift in shifts])
-    axes.axvline(0.0, color=_INK, lw=0.8)
-    axes.set_yticks(places, [_short(column.name) for column in columns])
+    axes.barh(places, shifts, height=0.55, color=[ORANGE if abs(shift) >= 0.25 else BLUE for shift in shifts])
+    axes.axvline(0.0, color=INK, lw=0.8)
+    axes.set_yticks(places, [shorten(column.name) for column in columns])
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("users to come against the log's, in standard deviations")
-    return _as_svg(figure)
+    return as_svg(figure)
 
 
 def _draw_time(audit: Audit) -> str | None:
     """The best actions' outcomes over time, and the shares of all."""
     if audit.drift is None:
         return None
-    figure, (above, below) = _canvas(4.4, 2, 1)
+    figure, (above, below) = canvas(4.4, 2, 1)
     draw_over_time(audit.drift, audit.actions, above[0], below[0])
     figure.legend(*above[0].get_legend_handles_labels(), loc="outside upper left", ncols=3, frameon=False)
-    return _as_svg(figure)
+    return as_svg(figure)
 
 
 _FIGURES: tuple[tuple[str, str, Callable[[Audit], str | None]], ...] = (

@@ -35,10 +35,11 @@ def print_audit(audit: Audit, console: Console) -> None:
         reasons.add_row(" [bold green]✓[/]", "No check found a fault.")
     console.print(reasons, highlight=False)
     for section in write_sections(audit, _MOST_ROWS):
-        _print_section(section, console)
+        print_section(section, console)
 
 
-def _print_section(section: Section, console: Console) -> None:
+def print_section(section: Section, console: Console) -> None:
+    """A question, its answer and its table."""
     colour = _COLOURS[section.status]
     console.print(f"\n[bold {colour}]{_SIGNS[section.status]}[/] [bold]{escape(section.title)}[/bold]")
     for sentence in section.sentences:

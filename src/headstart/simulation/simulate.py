@@ -186,7 +186,7 @@ def simulate(
     seconds = dict.fromkeys(policies, 0.0)
 
     def run_one(run: int) -> None:
-        for_world, for_policy = np.random.SeedSequence(seed, spawn_key=(run,)).spawn(2)
+        for_world, for_policy = streams_of(seed, run)
         drawn = world.draw(np.random.default_rng(for_world))
         for name, made in policies.items():
             started = time.perf_counter()
@@ -199,6 +199,11 @@ def simulate(
 
     run_all(run_one, runs, n_jobs)
     return {name: Curve(checkpoints, regrets[name], seconds[name]) for name in policies}
+
+
+def streams_of(seed: int, run: int) -> list[np.random.SeedSequence]:
+    """The randomness of one run: its world's, and that of each of its policies."""
+    return np.random.SeedSequence(seed, spawn_key=(run,)).spawn(2)
 
 
 def _check_counts(**counts: object) -> None:

@@ -10,6 +10,7 @@ from headstart.worlds.lalonde import LaLonde
 from headstart.worlds.linear import Linear
 from headstart.worlds.mislogged import Mislogged
 from headstart.worlds.moving import Moving
+from headstart.worlds.resampled import Resampled
 from headstart.worlds.synthetic import Synthetic
 from headstart.worlds.table import PotentialOutcomes
 from headstart.worlds.trial import Trial
@@ -27,6 +28,7 @@ __all__ = [
     "Mislogged",
     "Moving",
     "PotentialOutcomes",
+    "Resampled",
     "Synthetic",
     "Trial",
     "Turning",

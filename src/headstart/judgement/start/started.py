@@ -13,6 +13,7 @@ from headstart.checks import Available, check_context, check_saved
 from headstart.estimates.summary import Summary
 from headstart.judgement.audit.audit import Audit
 from headstart.judgement.audit.trust import Trust
+from headstart.judgement.rules.rules import Rules, make_rules
 from headstart.kernels import expect, implements, kernel, play, probabilities, release, update
 from headstart.kernels.states import load_state, save_state
 from headstart.logs.any_log import AnyLog
@@ -292,6 +293,11 @@ class Started(Wrapper):
         else:
             chosen = check_context(context, self._n_features)[view.columns]
         return np.concatenate([[view.constant], (chosen - view.centres) / view.scales])
+
+    def to_rules(self, max_leaves: int = 8, *, log: AnyLog | None = None) -> Rules:
+        """A small tree over the log's raw columns that copies the best choice by now: to read, or to ship as SQL. A
+        policy that was loaded has left its log behind, and is given one of the same columns."""
+        return make_rules(self, self.origin_log if log is None else log, max_leaves, self.looks_at)
 
     def get_state(self) -> Saved:
         """The oracle's state, and how it sees a user, which the log told."""

@@ -1,0 +1,1 @@
+"""Rules: a policy that one can read, as a small tree over raw columns: text, SQL, JSON."""

@@ -138,6 +138,7 @@ WORLDS: dict[str, Callable[[], Any]] = {
     "Mislogged": lambda: hs.worlds.Mislogged(hs.worlds.Synthetic(n_actions=K, n_log=60), [0.0, 1.0, -1.0]),
     "Moving": lambda: hs.worlds.Moving(hs.worlds.Synthetic(n_actions=K, n_log=60), np.linspace(0.0, 1.0, 20)),
     "Turning": lambda: hs.worlds.Turning(hs.worlds.Synthetic(n_actions=K, n_log=60), after=20),
+    "Resampled": lambda: hs.worlds.Resampled(LOG, np.array([[0.1, 0.5, 0.9], [0.3, 0.2, 0.4]]), np.eye(2)),
     "ACTG175": lambda: hs.worlds.ACTG175(n_log=60),
     "LaLonde": hs.worlds.LaLonde,
     "ACIC2016": lambda: hs.worlds.ACIC2016(n_log=60),

@@ -17,7 +17,7 @@ def _shown(evaluator: type) -> np.ndarray:
     if evaluator is BalancedWeighting:
         return np.array([_variance(a, BalancedWeighting(LOG)._rows[2]) for a in range(2)])
     if evaluator is DoublyRobust:
-        return DoublyRobust(LOG)._estimate.scatters
+        return DoublyRobust(LOG)._estimate.corrected.scatters
     return np.array([_variance(a, 1.0 / LOG.propensities) for a in range(2)])
 
 

@@ -31,6 +31,7 @@ _ORACLES = find_parts(oracles, "play", "update", "probabilities")
 _EVALUATORS = find_parts(evaluators, "get_outcome")
 _GUARDS = {Guarded.__name__: BuiltIn.of(Guarded)}
 _DEFAULT_ORACLE, _DEFAULT_EVALUATOR = Part("ThompsonNormal"), Part("IPSWeighting")
+_ONCE_ASSUMED = 5000  # users to come, when nobody could tell them: experiments of then go on as they began
 
 
 def build_policy(
@@ -106,9 +107,8 @@ def _start(config: ExperimentConfig, log: Log, n_shared: int, binding: Binding) 
     """What `start` makes of the log, believed and capped as the binding says, whatever it would find now."""
     caps = math.inf if binding.caps is None else binding.caps
     columns = list(range(n_shared)) or None
-    return start(
-        log, decide_on=columns, trust=binding.trust, cap=caps, horizon=config.horizon, rng=_stream(config, "start")
-    )
+    horizon = config.horizon if config.forget_after is not None else config.horizon or _ONCE_ASSUMED
+    return start(log, decide_on=columns, trust=binding.trust, cap=caps, horizon=horizon, rng=_stream(config, "start"))
 
 
 def _build_from_summary(config: ExperimentConfig, evaluator: Evaluator, wanted: Part, n_shared: int) -> Oracle:

@@ -15,6 +15,7 @@ from headstart.judgement.start.started import Started
 from headstart.oracles.thompson_normal import ThompsonNormal
 from headstart.simulation.simulate import simulate
 from headstart.testing import check_oracle
+from headstart.warmstart.adjusted import Adjusted
 from headstart.worlds import Classification, Synthetic
 
 
@@ -496,3 +497,16 @@ def test_a_name_that_is_not_known_is_said():
         policy.update({"city": "Rome"}, 1, 0.0)
     with pytest.raises(ActionError, match="unknown action 'nothing'"):
         policy.play({"city": "Rome"}, available=["nothing"])
+
+
+@pytest.mark.parametrize("trust", [None, 0.9])
+def test_a_column_that_leaks_the_outcome_explains_none(trust):
+    """It would take the action's own effect off what is learnt of it, whoever overrules the verdict."""
+    rng = np.random.default_rng(0)
+    x, actions = rng.standard_normal(1000), rng.integers(0, 2, 1000)
+    outcomes = x + 0.5 * actions + rng.standard_normal(1000)
+    columns = {"age": x, "leak": outcomes + 0.01 * rng.standard_normal(1000)}
+    leaking = hs.start(hs.Log(actions, outcomes, columns, np.full(1000, 0.5)), trust=trust, rng=1)
+    assert not isinstance(leaking.oracle, Adjusted)
+    sound = hs.start(hs.Log(actions, outcomes, {"age": x}, np.full(1000, 0.5)), trust=trust, rng=1)
+    assert isinstance(sound.oracle, Adjusted)

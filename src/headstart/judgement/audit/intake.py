@@ -40,6 +40,7 @@ class Intake:
     leakage: LeakageFinding
     telling: TellingFinding
     copies: CopiesFinding
+    left_out: tuple[str, ...]  # the columns that tell the action or the outcome
     clock: str  # what the rows' times are: "time", or "row number"
     notes: tuple[str, ...]  # what was done, in words
 
@@ -60,7 +61,7 @@ def take_in(log: AnyLog, n_sample: int, seed: int) -> Intake:
     copies, same = find_copies(whole, len(log), is_timed=clock == "time")
     whole = whole if same is None else whole.with_units(same.tolist())
     telling, leakage = find_telling(whole, seed), find_leaks(whole)
-    left_out = [*telling.names, *(column.name for column in leakage.of_kind("leak"))]
+    left_out = (*telling.names, *(column.name for column in leakage.of_kind("leak")))
     log, sample = log.without(left_out), whole.without(left_out)
     is_logged, filling = log.has_propensities, ""
     if not is_logged:
@@ -68,7 +69,7 @@ def take_in(log: AnyLog, n_sample: int, seed: int) -> Intake:
         assert sample.propensity_matrix is not None
         whole = whole.with_propensities(sample.propensity_matrix)
         notes.append(filling)
-    return Intake(log, sample, whole, is_logged, filling, leakage, telling, copies, clock, tuple(notes))
+    return Intake(log, sample, whole, is_logged, filling, leakage, telling, copies, left_out, clock, tuple(notes))
 
 
 def _bound(log: AnyLog) -> tuple[AnyLog, list[str]]:

@@ -25,13 +25,23 @@ from headstart.warmstart.adjusted import Adjusted
 
 
 def choose_for_all(
-    rows: Log, summary: Summary, trust: Floats, users: int | None, options: StartOptions, rng: np.random.Generator
+    rows: Log,
+    summary: Summary,
+    trust: Floats,
+    users: int | None,
+    options: StartOptions,
+    rng: np.random.Generator,
+    *,
+    is_early: bool = True,
 ) -> Choice:
-    """What decides, from a log's rows and what it says of each action, (K,) believed with chance `trust`."""
+    """What decides, from a log's rows and what it says of each action, (K,) believed with chance `trust`.
+
+    `is_early`: every column was known before the action, as far as the audit sees. One that tells the action or the
+    outcome would take the action's own effect off what is learnt of it.
+    """
     is_binary = np.array_equal(np.unique(rows.outcomes), (0.0, 1.0))
-    line = None if is_binary or not rows.n_features else ControlLine.of_log(rows)
-    is_steadied = line is not None and line.pays
-    told = line.adjust(summary) if line is not None and is_steadied else summary
+    line = _find_line(rows) if is_early and not is_binary else None
+    told = summary if line is None else line.adjust(summary)
     prior = LoggedPrior.of_summary(told, trust, options.prior, rows.action_names, is_binary=is_binary)
     oracle: Oracle = KnowledgeGradient.from_prior(prior, horizon=users, options=options.exploring, rng=rng)
     why = (
@@ -40,10 +50,16 @@ def choose_for_all(
     )
     if is_binary:
         why += "; outcomes are 0 or 1, so what is learnt is the chance of a 1"
-    if line is not None and is_steadied:
+    if line is not None:
         oracle = Adjusted(oracle, line)
         why += (
             f"; contexts explain {line.explained:.0%} of what varies in an outcome, and where a user comes with all "
             "of the log's columns that is taken off before it is learnt"
         )
     return Choice(oracle, None, prior, why)
+
+
+def _find_line(rows: Log) -> ControlLine | None:
+    """The line that explains outcomes, where it pays."""
+    line = ControlLine.of_log(rows) if rows.n_features else None
+    return line if line is not None and line.pays else None

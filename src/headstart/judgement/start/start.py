@@ -90,7 +90,8 @@ def start(
             reasons.append("none of the columns to decide on varies")
     if choice is None:
         scaled = summary if believed.weights.any() else found.summary  # what is not believed still has a scale
-        choice = choose_for_all(rows, scaled, believed.weights, users, options, generator)
+        is_early = not intake.left_out  # every column was there before the action
+        choice = choose_for_all(rows, scaled, believed.weights, users, options, generator, is_early=is_early)
     reasons += [choice.reason, *_name_unknown(found)]
     return Started(choice, Origin(log, population, users), found, summary, believed, tuple(reasons))
 

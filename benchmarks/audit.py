@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import duckdb
 
 from benchmarks.tables import BARE_WEIGHTING, make_file
-from benchmarks.timing import best_seconds, print_table
+from benchmarks.timing import best_seconds, cost_of, print_table
 
 
 def bare_pass(path: Path) -> object:
@@ -31,19 +28,14 @@ def main(n_rows: int = 10_000_000) -> None:
         make_file(path, n_rows)
         bare = best_seconds(lambda: bare_pass(path))
         command = [sys.executable, "-m", "headstart.cli", "audit", str(path), "--json"]
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        started = time.perf_counter()
-        done = subprocess.run(command, check=True, capture_output=True)
-        seconds = time.perf_counter() - started
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    worked = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    decision = json.loads(done.stdout)["verdict"]["decision"]
-    row = [f"{n_rows:,}", decision, f"{seconds:.1f} s", f"{worked:.1f} s", f"{seconds / bare:.0f}"]
+        cost = cost_of(command)
+    decision = json.loads(cost.output)["verdict"]["decision"]
+    row = [f"{n_rows:,}", decision, f"{cost.seconds:.1f} s", f"{cost.worked:.1f} s", f"{cost.seconds / bare:.0f}"]
     header = ["rows", "verdict", "seconds", "of work", "bare passes on one thread", "peak memory"]
     print_table(
         "headstart audit of a Parquet file: 10 actions, 6 contexts, propensities",
         header,
-        [[*row, f"{after.ru_maxrss / 1024:.0f} MB"]],
+        [[*row, f"{cost.megabytes:.0f} MB"]],
     )
 
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 from benchmarks.tables import CONTEXTS, make_file
+from benchmarks.timing import cost_of
 
 _SCRIPT = """
 import sys
@@ -24,18 +23,6 @@ log = hs.scan_log(path, action="action", outcome="outcome", contexts=contexts, p
 policy = hs.start(log, rng=0)
 print(policy.play(), file=sys.stderr)
 """
-
-
-def run(path: Path, *, is_estimated: bool) -> tuple[float, float, float]:
-    """Seconds by the clock, of CPU, and MB at most, from the interpreter's start to its end."""
-    began = time.perf_counter()
-    command = [sys.executable, "-c", _SCRIPT, str(path), "" if is_estimated else "propensity", *CONTEXTS]
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    _, status, used = os.wait4(child.pid, 0)
-    if status:
-        assert child.stderr is not None
-        raise SystemExit(child.stderr.read().decode())
-    return time.perf_counter() - began, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
 
 def main() -> None:
@@ -49,9 +36,13 @@ def main() -> None:
         path = Path(folder) / "log.parquet"
         make_file(path, given.rows)
         print(f"start on {given.rows:,} rows of Parquet; load of the machine {os.getloadavg()[0]:.1f}", flush=True)
+        command = [sys.executable, "-c", _SCRIPT, str(path), "" if given.estimated else "propensity", *CONTEXTS]
         for _ in range(given.goes):
-            clock, cpu, peak = run(path, is_estimated=given.estimated)
-            print(f"{clock:.1f} s by the clock, {cpu:.1f} s of CPU, {peak:.0f} MB at most", flush=True)
+            cost = cost_of(command)
+            print(
+                f"{cost.seconds:.1f} s by the clock, {cost.worked:.1f} s of CPU, {cost.megabytes:.0f} MB at most",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

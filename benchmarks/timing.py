@@ -1,9 +1,43 @@
-"""Timing: the best of several goes, and tables of ratios."""
+"""Timing: the best of several goes, what a whole command costs, and tables of ratios."""
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+# A process is charged with the memory of the one that began it, up to its own exec: so a small one begins it.
+_LAUNCHER = """
+import json, os, subprocess, sys, time
+began = time.perf_counter()
+child = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+output = child.stdout.read().decode()
+_, status, used = os.wait4(child.pid, 0)
+seconds = time.perf_counter() - began
+print(json.dumps([output, os.waitstatus_to_exitcode(status), seconds, used.ru_utime + used.ru_stime, used.ru_maxrss]))
+"""
+
+
+class Cost(NamedTuple):
+    """What a command said and cost, from the interpreter's start to its end."""
+
+    output: str
+    seconds: float  # by the clock
+    worked: float  # seconds that processors worked
+    megabytes: float  # at most
+
+
+def cost_of(command: Sequence[str]) -> Cost:
+    """Run a command to its end."""
+    launched = [sys.executable, "-I", "-S", "-c", _LAUNCHER, *command]
+    done = subprocess.run(launched, check=True, capture_output=True, text=True)
+    output, status, seconds, worked, kilobytes = json.loads(done.stdout)
+    if status:
+        raise SystemExit(f"{command[:4]} ended with {status}:\n{output}")
+    return Cost(output, seconds, worked, kilobytes / 1024)
 
 
 def best_seconds(job: Callable[[], object], goes: int = 3) -> float:

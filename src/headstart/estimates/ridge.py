@@ -22,6 +22,7 @@ from headstart.arrays import Bools, Floats, Integers
 # Shares of variance explained that the penalty is chosen from: penalty = d (1 - share) / share in standard units.
 _SHARES = np.array([0.001, 0.01, 0.03, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97, 0.99, 0.999])
 _ODDS = (1.0 - _SHARES) / _SHARES
+_BLOCK = 4096  # rows that are looked at together: what they need stays in the cache
 _ROUNDING = 1e-12  # of a sum of squares: what is left below it is nothing
 
 
@@ -166,9 +167,17 @@ def predict_left_out(fitted: Regressions, contexts: Floats, actions: Integers, o
     the other actions through the common ones. An action's only row is predicted by the others' mean.
     """
     predicted = predict_actions(fitted, contexts)
-    alone = np.flatnonzero(fitted.counts[actions] == 1.0)
-    others = np.delete(np.arange(len(outcomes)), alone)
-    rows, taken = contexts[others], actions[others]
+    for first in range(0, len(outcomes), _BLOCK):
+        block = slice(first, first + _BLOCK)
+        _leave_out(fitted, contexts[block], actions[block], outcomes[block], predicted[block])
+    for i in np.flatnonzero(fitted.counts[actions] == 1.0):
+        mean = (outcomes.sum() - outcomes[i]) / max(len(outcomes) - 1, 1)
+        predicted[i, actions[i]] = mean if len(outcomes) > 1 else outcomes[i]
+    return predicted
+
+
+def _leave_out(fitted: Regressions, rows: Floats, taken: Integers, outcomes: Floats, predicted: Floats) -> None:
+    """Take each row's pull off every action's prediction for it, (n, K); an action's only row has none to speak of."""
     apart = rows - fitted.centres[taken]  # from the row's own action's centre
     kept = np.empty_like(apart)  # shrinks_a apart
     leverages = 1.0 / fitted.counts[taken]
@@ -178,16 +187,13 @@ def predict_left_out(fitted: Regressions, contexts: Floats, actions: Integers, o
         leverages[mine] += np.einsum("ij,ij->i", apart[mine] @ fitted.own[a], apart[mine])
     through = kept @ fitted.common
     leverages += np.einsum("ij,ij->i", through, kept)
-    left = (outcomes[others] - predicted[others, taken]) / np.maximum(1.0 - leverages, 1e-9)
+    left = (outcomes - predicted[np.arange(len(rows)), taken]) / np.maximum(1.0 - leverages, 1e-9)
+    left[fitted.counts[taken] == 1.0] = 0.0
     for a in range(fitted.counts.size):
         # The row's pull on the prediction of action a at the row itself, all of it through the common slopes ...
         pull = np.einsum("ij,ij->i", through @ fitted.shrinks[a], rows - fitted.centres[a])
         # ... but for its own action's.
-        predicted[others, a] -= np.where(taken == a, leverages, pull) * left
-    for i in alone:
-        mean = (outcomes.sum() - outcomes[i]) / max(len(outcomes) - 1, 1)
-        predicted[i, actions[i]] = mean if len(outcomes) > 1 else outcomes[i]
-    return predicted
+        predicted[:, a] -= np.where(taken == a, leverages, pull) * left
 
 
 def predict_for(

@@ -14,20 +14,6 @@ from headstart.kernels import compile as compiling
 from headstart.kernels import compiled, entry
 
 
-def test_the_user_s_cache_folder_is_used(tmp_path: Path):
-    code = "from headstart.kernels.compile import _cache_root; print(_cache_root())"
-    for name, expected in (("NUMBA_CACHE_DIR", tmp_path), ("XDG_CACHE_HOME", tmp_path)):
-        environment = {k: v for k, v in os.environ.items() if k not in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME")}
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            env={**environment, name: str(tmp_path)},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert done.stdout.strip() == str(expected / "headstart" / "kernels")
-
-
 class Inner(NamedTuple):
     values: np.ndarray
 

@@ -7,11 +7,14 @@ from typing import Annotated
 import typer
 
 from headstart import __version__
-from headstart.cli import audit, compare, decide, demo, learn, rehearse, reproduce, serve, store
+from headstart.cli import audit, compare, decide, demo, doctor, learn, rehearse, reproduce, serve, store, warm
 from headstart.cli.terminal import app, out, print_error
 from headstart.errors import HeadstartError
 
-__all__ = ["app", "audit", "compare", "decide", "demo", "learn", "main", "rehearse", "reproduce", "serve", "store"]
+__all__ = [
+    "app", "audit", "compare", "decide", "demo", "doctor", "learn", "main", "rehearse", "reproduce", "serve", "store",
+    "warm",
+]  # fmt: skip
 
 
 def _print_version(is_asked: bool) -> None:

@@ -14,17 +14,18 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Generic, ParamSpec, Protocol, TypeVar, cast
 
 import numba
+from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import register_jitable
 
 from headstart.kernels.composition import CannotTellError, digest_composition, states_in
 from headstart.kernels.dispatch import F, Function
+from headstart.kernels.keeping import find_place, only_one_compiles
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -70,7 +71,21 @@ def _compile(
         dispatcher: Callable[P, T] = numba.njit(cache=True, **flags, **_OPTIONS)(function)
     finally:
         numba.config.CACHE_DIR = before
+    _compile_once(dispatcher, folder)
     return dispatcher
+
+
+def _compile_once(dispatcher: Callable[P, T], folder: Path) -> None:
+    """Let one process at a time compile a composition: those that wait find it on the disk."""
+    if not is_compiling():
+        return
+    compile_here = dispatcher.compile  # type: ignore[attr-defined]
+
+    def compile_alone(types: object) -> object:
+        with global_compiler_lock, only_one_compiles(folder):
+            return compile_here(types)
+
+    dispatcher.compile = compile_alone  # type: ignore[attr-defined]
 
 
 compiled = cast(_Compiles, cache(_compile))
@@ -124,19 +139,6 @@ def _cache_folder(function: Function, states: tuple[type, ...], flags: str) -> P
     except CannotTellError:
         return None
     whole = hashlib.sha256((numba.__version__ + flags + digest).encode())  # numba's own key knows neither
-    folder = _cache_root() / whole.hexdigest()[:16]
+    folder = find_place().folder / whole.hexdigest()[:16]
     folder.mkdir(parents=True, exist_ok=True)
     return folder
-
-
-@cache
-def _cache_root() -> Path:
-    chosen = os.environ.get("NUMBA_CACHE_DIR")
-    home = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    root = home / "headstart" / "kernels"
-    try:
-        root.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=root):
-            return root
-    except OSError:  # a read-only home. Nothing that others may write to: what is cached here is run
-        return Path(tempfile.mkdtemp(prefix="headstart-kernels-"))

@@ -1,0 +1,118 @@
+"""`headstart doctor`: what is installed, where compiled code is kept, and what to do about what is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.markup import escape
+
+from headstart import __version__
+from headstart.cli.terminal import AsJson, app, out
+from headstart.kernels import is_compiling
+from headstart.kernels.keeping import find_place
+
+_CORE = ("numpy", "numba", "scipy", "duckdb", "pyarrow", "ibis-framework")
+_INNER = ("all", "test", "benchmark", "docs")  # extras that are no part of the product by themselves
+
+
+class Kept(NamedTuple):
+    """The folder of compiled code: how many compositions it holds, how large they are."""
+
+    folder: str
+    compositions: int
+    megabytes: float
+    reason: str  # why it is not the usual folder; "": it is
+
+
+@app.command("doctor")
+def examine_installation(as_json: AsJson = False) -> None:
+    """Print versions, the folder of compiled code and the optional parts, and what to do about what is wrong.
+
+    [dim]headstart doctor[/dim]
+    """
+    kept, extras = _look_at_kept(), _missing_by_extra()
+    advice = _advise(kept)
+    if as_json:
+        told = {
+            "headstart": __version__,
+            "python": platform.python_version(),
+            "platform": platform.platform(),
+            "cores": os.cpu_count(),
+            "versions": {name: metadata.version(name) for name in _CORE},
+            "kernels": kept._asdict(),
+            "is_compiling": is_compiling(),
+            "missing": {extra: packages for extra, packages in extras.items() if packages},
+            "advice": advice,
+        }
+        sys.stdout.write(json.dumps(told) + "\n")
+        return
+    rows = [
+        (
+            "headstart",
+            f"{__version__}, Python {platform.python_version()}, {platform.platform()}, {os.cpu_count()} cores",
+        ),
+        ("versions", ", ".join(f"{name} {metadata.version(name)}" for name in _CORE)),
+        ("compiled code", f"{kept.folder}: {kept.compositions} pieces, {kept.megabytes:.0f} MB"),
+        *[(f"[{extra}]", _say_extra(extra, missing)) for extra, missing in extras.items()],
+    ]
+    width = max(len(name) for name, _ in rows)
+    for name, text in rows:
+        out.print(f"{escape(name):{width + name.count('[')}}  {escape(text)}", highlight=False, soft_wrap=True)
+    for line in advice or ["Nothing is wrong."]:
+        out.print(escape(line), highlight=False, soft_wrap=True)
+
+
+def _say_extra(extra: str, missing: list[str]) -> str:
+    if not missing:
+        return "is installed"
+    return f"lacks {', '.join(missing)}: pip install 'headstart[{extra}]'"
+
+
+def _look_at_kept() -> Kept:
+    place = find_place()
+    files = [path for path in Path(place.folder).rglob("*") if path.is_file()]
+    compositions = {path.relative_to(place.folder).parts[0] for path in files if path.suffix == ".nbc"}
+    return Kept(str(place.folder), len(compositions), sum(path.stat().st_size for path in files) / 1e6, place.reason)
+
+
+def _missing_by_extra() -> dict[str, list[str]]:
+    """The packages that each extra asks for and that are not there, as the installed package declares them."""
+    found: dict[str, list[str]] = {}
+    for line in metadata.requires("headstart") or []:
+        extra = re.search(r"extra == ['\"]([\w-]+)['\"]", line)
+        name = re.match(r"[\w.-]+", line)
+        if extra is None or name is None or extra[1] in _INNER or "sys_platform" in line:
+            continue
+        missing = found.setdefault(extra[1], [])
+        if name[0] != "headstart" and not _is_installed(name[0]):
+            missing.append(name[0])
+    return found
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def _advise(kept: Kept) -> list[str]:
+    advice = []
+    if kept.reason:
+        advice.append(
+            f"Compiled code is kept among temporary files: {kept.reason}. Name a folder that lasts, e.g. "
+            "export NUMBA_CACHE_DIR=/var/cache/headstart"
+        )
+    if not is_compiling():
+        advice.append("NUMBA_DISABLE_JIT is set: everything runs, a hundred times slower. Unset it.")
+    elif not kept.compositions:
+        advice.append("Nothing is compiled yet, so the first decision takes seconds: run headstart warm.")
+    return advice

@@ -1,0 +1,88 @@
+"""Where compiled code is kept: a folder of the user's own, in it one for each composition, and who may compile.
+
+What is kept here is run, so it lies only where nobody else may write.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+try:
+    import fcntl
+except ImportError:  # Windows: two processes that begin together both compile
+    fcntl = None  # type: ignore[assignment]
+
+logger = logging.getLogger("headstart.kernels")
+
+
+class Place(NamedTuple):
+    """A folder for compiled code, and why it is not the usual one."""
+
+    folder: Path
+    reason: str = ""  # "": it is the usual one
+
+
+@cache
+def find_place() -> Place:
+    """The user's cache folder; where that cannot be written to, one for this user among temporary files."""
+    usual = _usual_folder()
+    try:
+        usual.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=usual):
+            return Place(usual)
+    except OSError as error:
+        place = Place(_private_folder(), f"{usual} cannot be written to ({error.strerror or error})")
+        logger.warning("compiled code is kept in %s: %s; NUMBA_CACHE_DIR names another", place.folder, place.reason)
+        return place
+
+
+def _usual_folder() -> Path:
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    home = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return home / "headstart" / "kernels"
+
+
+def _private_folder() -> Path:
+    """The same one in every process of this user; a new one where somebody else has that name."""
+    user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
+    folder = Path(tempfile.gettempdir()) / f"headstart-kernels-{user}"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = os.lstat(folder)
+        is_ours = not hasattr(os, "getuid") or (found.st_uid == os.getuid() and not found.st_mode & 0o077)
+        if stat.S_ISDIR(found.st_mode) and is_ours:
+            return folder
+    except OSError:
+        pass
+    return Path(tempfile.mkdtemp(prefix="headstart-kernels-"))
+
+
+_held: set[Path] = set()  # by this process; numba's own lock lets one thread at a time compile
+
+
+@contextmanager
+def only_one_compiles(folder: Path) -> Iterator[None]:
+    """Other processes wait until this one is done, and then find what it kept."""
+    if fcntl is None or folder in _held:
+        yield
+        return
+    try:
+        lock = os.open(folder / "lock", os.O_WRONLY | os.O_CREAT, 0o600)
+    except OSError:  # a folder that can be read and not written to: there is nothing to keep
+        yield
+        return
+    _held.add(folder)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        _held.discard(folder)
+        os.close(lock)

@@ -1,0 +1,69 @@
+"""Where compiled code is kept, and that processes which begin together compile once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PLACE = (
+    "from headstart.kernels.keeping import find_place; place = find_place(); print(place.folder, bool(place.reason))"
+)
+COMPILES = """
+import numba, time
+from headstart.kernels import compiled
+from headstart.kernels.arrays import total
+import numpy as np
+compiled(total)(np.ones(3))
+dispatcher = compiled(total)
+print(sum(dispatcher.stats.cache_misses.values()), sum(dispatcher.stats.cache_hits.values()))
+"""
+
+
+def _environment(**settings):
+    kept = {k: v for k, v in os.environ.items() if k not in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "TMPDIR")}
+    return {**kept, **settings}
+
+
+def _run(code, **settings):
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=_environment(**settings), capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize("name", ["NUMBA_CACHE_DIR", "XDG_CACHE_HOME"])
+def test_the_user_s_cache_folder_is_used(tmp_path: Path, name):
+    assert _run(PLACE, **{name: str(tmp_path)}) == f"{tmp_path / 'headstart' / 'kernels'} False"
+
+
+def test_a_home_that_cannot_be_written_to_has_one_folder_for_every_process(tmp_path: Path):
+    (tmp_path / "file").write_text("")  # root may write anywhere: a home that is no folder stops it too
+    settings = {"XDG_CACHE_HOME": str(tmp_path / "file"), "TMPDIR": str(tmp_path)}
+    first, second = _run(PLACE, **settings), _run(PLACE, **settings)
+    assert first == second == f"{tmp_path / f'headstart-kernels-{os.getuid()}'} True"
+    assert (tmp_path / f"headstart-kernels-{os.getuid()}").stat().st_mode & 0o777 == 0o700
+
+
+def test_a_folder_that_others_may_write_to_is_not_used(tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    theirs = tmp_path / f"headstart-kernels-{os.getuid()}"
+    theirs.mkdir()
+    theirs.chmod(0o777)
+    found = _run(PLACE, XDG_CACHE_HOME=str(tmp_path / "file"), TMPDIR=str(tmp_path))
+    assert not found.startswith(f"{theirs} ")
+    assert found.startswith(str(tmp_path / "headstart-kernels-"))
+
+
+def test_two_processes_on_a_cold_cache_compile_once(tmp_path: Path):
+    children = [
+        subprocess.Popen(
+            [sys.executable, "-c", COMPILES], env=_environment(XDG_CACHE_HOME=str(tmp_path)), stdout=subprocess.PIPE
+        )
+        for _ in range(2)
+    ]
+    found = sorted(child.communicate()[0].decode().split() for child in children)
+    assert found == [["0", "1"], ["1", "0"]]  # one missed and compiled, the other found what it kept

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from headstart import kernels
 from headstart.arrays import Bools, Floats, Integers
@@ -19,6 +17,7 @@ from headstart.kernels import draw_outcome, draw_user, expected_outcomes, play, 
 from headstart.kernels.arrays import largest
 from headstart.logs.log import Log
 from headstart.parts import Oracle, OracleAbilities, State, is_oracle
+from headstart.simulation.spreading import check_jobs, spread
 from headstart.simulation.waiting import Waiting
 
 _MOST_CHECKPOINTS = 200
@@ -73,7 +72,7 @@ class Curve:
 
     rounds: Integers  # (c,) the rounds after which regret was read
     regrets: Floats  # (runs, c)
-    seconds: float  # spent on this policy, all threads together
+    seconds: float  # spent on this policy, all workers together
 
     @property
     def runs(self) -> int:
@@ -145,7 +144,7 @@ def simulate(
     rounds: int,
     runs: int,
     seed: int,
-    n_jobs: int = 1,
+    n_jobs: int | None = None,
     progress: Callable[[int], None] | None = None,
     delay: int = 0,
     batch: int = 1,
@@ -163,7 +162,9 @@ def simulate(
         Each run has its own streams, spawned from the seed, so the result depends neither on `n_jobs` nor
         on the other policies. All policies of a run meet the same log and the same users.
     n_jobs
-        Threads. Compiled policies run in parallel; plain Python ones take turns.
+        Threads; one by default. Compiled policies run in parallel, plain Python ones take turns. Within
+        `with joblib.parallel_config("dask")`, or "loky" or "ray", the workers are that backend's, as many as it has
+        by default: processes help plain Python policies too.
     progress
         Called with 1 after each run of each policy.
     delay
@@ -178,26 +179,33 @@ def simulate(
     Cost is O(runs x rounds) for each policy: some 100 ns a round compiled, some 10 microseconds plain.
     Memory is O(runs) per policy: regret is kept at 200 rounds at most. What a policy waits for it is told (`expect`).
     """
-    _check_counts(rounds=rounds, runs=runs, n_jobs=n_jobs, batch=batch, delay=delay)
+    _check_counts(rounds=rounds, runs=runs, batch=batch, delay=delay)
+    check_jobs(n_jobs)
     if not policies:
         raise OptionError("policies must name at least one policy")
     checkpoints = np.unique(np.linspace(0, rounds, min(rounds, _MOST_CHECKPOINTS) + 1).astype(np.int64)[1:])
     regrets = {name: np.empty((runs, checkpoints.size)) for name in policies}
     seconds = dict.fromkeys(policies, 0.0)
 
-    def run_one(run: int) -> None:
+    def run_one(run: int) -> list[tuple[Floats, float]]:
+        """The regret of each policy and the seconds that it took."""
         for_world, for_policy = streams_of(seed, run)
         drawn = world.draw(np.random.default_rng(for_world))
-        for name, made in policies.items():
-            started = time.perf_counter()
+        found = []
+        for made in policies.values():
+            started, regret = time.perf_counter(), np.empty(checkpoints.size)
             met = drawn.again()
             policy = _make(made, met, np.random.default_rng(for_policy))
-            _run_policy(met, _delayed(policy, delay, batch, met), checkpoints, regrets[name][run])
-            seconds[name] += time.perf_counter() - started
+            _run_policy(met, _delayed(policy, delay, batch, met), checkpoints, regret)
+            found.append((regret, time.perf_counter() - started))
+        return found
+
+    for run, found in enumerate(spread(run_one, runs, n_jobs)):
+        for name, (regret, took) in zip(policies, found, strict=True):
+            regrets[name][run] = regret
+            seconds[name] += took
             if progress is not None:
                 progress(1)
-
-    run_all(run_one, runs, n_jobs)
     return {name: Curve(checkpoints, regrets[name], seconds[name]) for name in policies}
 
 
@@ -216,22 +224,6 @@ def _check_counts(**counts: object) -> None:
 def _delayed(policy: Oracle, delay: int, batch: int, drawn: Drawn) -> Oracle:
     """The policy, which waits for outcomes that come late."""
     return policy if (delay, batch) == (0, 1) else Waiting(policy, int(delay), int(batch), drawn.n_features)
-
-
-def run_all(run_one: Callable[[int], None], runs: int, n_jobs: int) -> None:
-    """Call run_one(0) .. run_one(runs - 1) in threads; an interruption or an error ends the rest."""
-    with threadpool_limits(1, user_api="blas"):  # the runs are the threads; more would only wait for each other
-        run_one(0)  # compiles what there is to compile before threads would wait for it
-        if n_jobs == 1:
-            for run in range(1, runs):
-                run_one(run)
-            return
-        with ThreadPoolExecutor(n_jobs) as pool:
-            try:
-                list(pool.map(run_one, range(1, runs)))
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
 
 
 def _make(made: MakePolicy | Oracle, drawn: Drawn, rng: np.random.Generator) -> Oracle:

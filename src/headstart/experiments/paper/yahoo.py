@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from headstart.arrays import Floats
 from headstart.errors import OptionError
 from headstart.evaluators import ForestMatching, IPSWeighting, LinearModel
 from headstart.experiments.paper.heuristics import heuristic_policies
@@ -22,7 +23,8 @@ from headstart.experiments.running.experiment import Result, Setting
 from headstart.forest import ForestOptions
 from headstart.oracles import UCB, EpsilonForest, LinUCB
 from headstart.simulation.replay import Events, delete_biased, replay_events, split_events
-from headstart.simulation.simulate import Curve, MakePolicy, run_all
+from headstart.simulation.simulate import Curve, MakePolicy
+from headstart.simulation.spreading import spread
 from headstart.warmstart.warmstart import Schedule, WarmStart
 from headstart.worlds.yahoo import read_yahoo
 
@@ -127,23 +129,27 @@ def _run_case(
     rewards = {series: np.empty((runs, checkpoints.size)) for series in case.policies}
     seconds = dict.fromkeys(case.policies, 0.0)
 
-    def run_one(run: int) -> None:
+    def run_one(run: int) -> list[tuple[Floats, float]]:
         for_log, for_policy, for_stream = np.random.SeedSequence(seed, spawn_key=(run,)).spawn(3)
         rng = np.random.default_rng(for_log)
         logged, stream = split_events(events, LOG_SHARE, rng)
         if case.is_biased:
             logged = delete_biased(logged, rng=rng)
         log = logged.take(np.arange(min(case.n_log, len(logged)))).as_log()
-        for series, make in case.policies.items():
+        found = []
+        for make in case.policies.values():
             started = time.perf_counter()
             policy = make(stream, log, np.random.default_rng(for_policy))
             outcomes = replay_events(policy, stream, rounds, np.random.default_rng(for_stream)).outcomes
-            rewards[series][run] = np.cumsum(outcomes)[checkpoints - 1] / checkpoints
-            seconds[series] += time.perf_counter() - started
+            found.append((np.cumsum(outcomes)[checkpoints - 1] / checkpoints, time.perf_counter() - started))
+        return found
+
+    for run, found in enumerate(spread(run_one, runs, n_jobs)):
+        for series, (reward, took) in zip(case.policies, found, strict=True):
+            rewards[series][run] = reward
+            seconds[series] += took
             if progress is not None:
                 progress(1)
-
-    run_all(run_one, runs, n_jobs)
     return {series: Curve(checkpoints, rewards[series], seconds[series]) for series in case.policies}
 
 

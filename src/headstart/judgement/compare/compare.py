@@ -24,6 +24,7 @@ from headstart.judgement.compare.shuffles import Shuffles
 from headstart.logs.any_log import AnyLog
 from headstart.logs.log import Log
 from headstart.simulation.acceptance import choose_acceptance
+from headstart.simulation.spreading import check_jobs
 
 MOST_ROWS = 200_000  # of a table
 FEWEST_UNITS = 5  # on either side
@@ -42,7 +43,7 @@ def compare(
     decide_on: Sequence[str | int] | None = None,
     level: float = 0.95,
     seed: int = 0,
-    n_jobs: int = 1,
+    n_jobs: int | None = None,
     notes: Sequence[str] = (),
     progress: Callable[[int], None] | None = None,
 ) -> Comparison:
@@ -71,13 +72,15 @@ def compare(
     level
         Of the intervals. Those of `to_best`, `to_cold` and `to_today` hold together (Bonferroni).
     seed, n_jobs
-        Every run has its own streams: the result depends neither on the number of threads nor on the other policies.
+        Every run has its own streams: the result depends neither on the number of workers nor on the other policies.
+        Workers are threads, one by default; within `joblib.parallel_config("dask")` and the like they are that
+        backend's.
     notes
         What else is known of the log (an audit's verdict, say), told with the result.
     progress
         Called with 1 after each run of each policy, `count_comparison_steps` times.
     """
-    shuffles, n_jobs = check_whole("shuffles", shuffles, low=2), check_whole("n_jobs", n_jobs)
+    shuffles, n_jobs = check_whole("shuffles", shuffles, low=2), check_jobs(n_jobs)
     level = check_number("level", level, 0.0, 1.0)
     rows, told = _as_rows(log, as_split(split), seed)
     n_log = round(check_number("share", share, 0.0, 1.0) * len(rows))

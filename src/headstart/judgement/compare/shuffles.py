@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from headstart.arrays import Floats, Integers
 from headstart.estimates.regression import predict_from
@@ -18,6 +16,7 @@ from headstart.judgement.compare.policies import TODAY, StartPolicy
 from headstart.logs.log import Log
 from headstart.simulation.acceptance import ROBUST, Acceptance
 from headstart.simulation.rejection import Life, live, live_as_logged
+from headstart.simulation.spreading import spread
 
 Lives: TypeAlias = dict[str, tuple[Life, float]]  # by policy, with the seconds that it took
 
@@ -41,11 +40,11 @@ class Shuffles:
         return (*self.policies, TODAY)
 
     def tally(
-        self, checkpoints: Integers, n_jobs: int, progress: Callable[[int], None] | None
+        self, checkpoints: Integers, n_jobs: int | None, progress: Callable[[int], None] | None
     ) -> dict[str, LifeTally]:
         """What the runs of each policy add up to.
 
-        Runs are in threads, results taken in their order: sums have the same bits from any number of threads.
+        Results are taken in their order: sums have the same bits from any number of workers.
         """
         gains = _gains(self.rows)
         tallies = {name: LifeTally(len(self.rows), self.shuffles, checkpoints) for name in self.names}
@@ -55,25 +54,17 @@ class Shuffles:
                 gain = 0.0 if name == TODAY else float(gains[life.accepted, life.choices].mean())
                 tallies[name].add(run, life, self.rows.outcomes, gain, seconds)
 
-        def run_one(run: int) -> Lives:
-            return self._run(run, progress)
-
-        with threadpool_limits(1, user_api="blas"):  # the runs are the threads; more would only wait for each other
-            take(0, run_one(0))  # compiles what there is to compile before threads would wait for it
-            with ThreadPoolExecutor(n_jobs) as pool:
-                try:
-                    for run, lives in enumerate(pool.map(run_one, range(1, self._runs)), start=1):
-                        take(run, lives)
-                except BaseException:
-                    pool.shutdown(wait=False, cancel_futures=True)
-                    raise
+        for run, lives in enumerate(spread(self._run, self._runs, n_jobs)):
+            take(run, lives)
+            if progress is not None:
+                progress(len(self.policies))
         return tallies
 
     @property
     def _runs(self) -> int:
         return (1 + REPEATS) * self.shuffles
 
-    def _run(self, run: int, progress: Callable[[int], None] | None) -> Lives:
+    def _run(self, run: int) -> Lives:
         for_rows, for_policy, for_draws = np.random.SeedSequence(self.seed, spawn_key=(run,)).spawn(3)
         part, order = self._deal(run, np.random.default_rng(for_rows))
         start = self.rows.take(part)
@@ -85,8 +76,6 @@ class Shuffles:
             policy = make(start, np.random.default_rng(for_policy))
             life = live(policy, self.rows, order, uniforms, self.acceptance, predicted, self.chances)
             lives[name] = (life, time.perf_counter() - started)
-            if progress is not None:
-                progress(1)
         return lives
 
     def _deal(self, run: int, rng: np.random.Generator) -> tuple[Integers, Integers]:

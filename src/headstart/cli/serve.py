@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from headstart.cli.terminal import app, out
+from headstart.cli.terminal import app, err, out
 from headstart.errors import MissingExtraError
+from headstart.kernels.keeping import find_place
 
 if TYPE_CHECKING:
     from headstart.serve.engine.starting import StartState
@@ -47,13 +48,20 @@ def serve(
     if port is not None:
         options = replace(options, port=port)
 
+    names = ", ".join(service.experiments)
+    is_cold = not any(find_place().folder.iterdir())
+    compiling = ", and code is compiled: a minute, once on this machine" if is_cold else ""
+    opening = err.status(escape(f"Opening {names}: logs are read and audited, events folded{compiling} ..."))
+
     def tell(listening: int, starts: Mapping[str, StartState | None]) -> None:
-        names, store = ", ".join(service.experiments), escape(mask_secrets(service.store))
+        opening.stop()
+        store = escape(mask_secrets(service.store))
         out.print(f"Deciding for {names} at [bold]http://{options.host}:{listening}[/bold] (store: {store}).")
         for name, start in starts.items():
             _print_start(name, start)
 
-    run_service(service, options, read_config=lambda: load_config(config), log_level=log_level, on_ready=tell)
+    with opening:  # on a terminal; silent elsewhere, where standard error is JSON lines
+        run_service(service, options, read_config=lambda: load_config(config), log_level=log_level, on_ready=tell)
 
 
 def _print_start(name: str, start: StartState | None) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from headstart import kernels
 from headstart.arrays import Bools, Floats, Integers
+from headstart.checks import check_whole
 from headstart.errors import OptionError, OutcomeError
 from headstart.kernels import draw_outcome, draw_user, expected_outcomes, play, update
 from headstart.kernels.arrays import largest
@@ -179,8 +180,8 @@ def simulate(
     Cost is O(runs x rounds) for each policy: some 100 ns a round compiled, some 10 microseconds plain.
     Memory is O(runs) per policy: regret is kept at 200 rounds at most. What a policy waits for it is told (`expect`).
     """
-    _check_counts(rounds=rounds, runs=runs, batch=batch, delay=delay)
-    check_jobs(n_jobs)
+    rounds, runs, n_jobs = check_whole("rounds", rounds), check_whole("runs", runs), check_jobs(n_jobs)
+    delay, batch = check_whole("delay", delay, low=0), check_whole("batch", batch)
     if not policies:
         raise OptionError("policies must name at least one policy")
     checkpoints = np.unique(np.linspace(0, rounds, min(rounds, _MOST_CHECKPOINTS) + 1).astype(np.int64)[1:])
@@ -214,16 +215,9 @@ def streams_of(seed: int, run: int) -> list[np.random.SeedSequence]:
     return np.random.SeedSequence(seed, spawn_key=(run,)).spawn(2)
 
 
-def _check_counts(**counts: object) -> None:
-    for name, value in counts.items():
-        least = 0 if name == "delay" else 1
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-            raise OptionError(f"{name} must be a whole number of at least {least}, got {value!r}")
-
-
 def _delayed(policy: Oracle, delay: int, batch: int, drawn: Drawn) -> Oracle:
     """The policy, which waits for outcomes that come late."""
-    return policy if (delay, batch) == (0, 1) else Waiting(policy, int(delay), int(batch), drawn.n_features)
+    return policy if (delay, batch) == (0, 1) else Waiting(policy, delay, batch, drawn.n_features)
 
 
 def _make(made: MakePolicy | Oracle, drawn: Drawn, rng: np.random.Generator) -> Oracle:

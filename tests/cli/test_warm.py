@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 import headstart as hs
 from headstart.cli import app
 from headstart.cli import warm as command
-from headstart.kernels.keeping import Place, find_place
+from headstart.kernels.keeping import CodeFolder, find_code_folder
 from headstart.parts.warming import warm
 
 
@@ -48,7 +48,7 @@ def test_warm_says_what_it_compiled_and_how_long_it_took(monkeypatch):
 
 
 def test_a_folder_among_temporary_files_is_told_with_what_to_do(monkeypatch):
-    place = Place(find_place().folder, "/home/x cannot be written to (Read-only file system)")
-    monkeypatch.setattr("headstart.cli.doctor.find_place", lambda: place)
+    place = CodeFolder(find_code_folder().folder, "/home/x cannot be written to (Read-only file system)")
+    monkeypatch.setattr("headstart.cli.doctor.find_code_folder", lambda: place)
     told = json.loads(run("doctor", "--json").stdout)
     assert "export NUMBA_CACHE_DIR=" in told["advice"][0]

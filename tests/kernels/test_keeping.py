@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
-PLACE = (
-    "from headstart.kernels.keeping import find_place; place = find_place(); print(place.folder, bool(place.reason))"
-)
+PLACE = """
+from headstart.kernels.keeping import find_code_folder
+found = find_code_folder()
+print(found.folder, bool(found.reason))
+"""
 COMPILES = """
 import numba, time
 from headstart.kernels import compiled

@@ -16,7 +16,7 @@ from rich.markup import escape
 from headstart import __version__
 from headstart.cli.terminal import AsJson, app, out
 from headstart.kernels import is_compiling
-from headstart.kernels.keeping import find_place
+from headstart.kernels.keeping import find_code_folder
 
 _CORE = ("numpy", "numba", "scipy", "duckdb", "pyarrow", "ibis-framework")
 _INNER = ("all", "test", "benchmark", "docs")  # extras that are no part of the product by themselves
@@ -76,10 +76,10 @@ def _say_extra(extra: str, missing: list[str]) -> str:
 
 
 def _look_at_kept() -> Kept:
-    place = find_place()
-    files = [path for path in Path(place.folder).rglob("*") if path.is_file()]
-    compositions = {path.relative_to(place.folder).parts[0] for path in files if path.suffix == ".nbc"}
-    return Kept(str(place.folder), len(compositions), sum(path.stat().st_size for path in files) / 1e6, place.reason)
+    found = find_code_folder()
+    files = [path for path in Path(found.folder).rglob("*") if path.is_file()]
+    compositions = {path.relative_to(found.folder).parts[0] for path in files if path.suffix == ".nbc"}
+    return Kept(str(found.folder), len(compositions), sum(path.stat().st_size for path in files) / 1e6, found.reason)
 
 
 def _missing_by_extra() -> dict[str, list[str]]:

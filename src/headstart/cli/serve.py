@@ -12,7 +12,7 @@ from rich.markup import escape
 
 from headstart.cli.terminal import app, err, out
 from headstart.errors import MissingExtraError
-from headstart.kernels.keeping import find_place
+from headstart.kernels.keeping import find_code_folder
 
 if TYPE_CHECKING:
     from headstart.serve.engine.starting import StartState
@@ -49,7 +49,7 @@ def serve(
         options = replace(options, port=port)
 
     names = ", ".join(service.experiments)
-    is_cold = not any(find_place().folder.iterdir())
+    is_cold = not any(find_code_folder().folder.iterdir())
     compiling = ", and code is compiled: a minute, once on this machine" if is_cold else ""
     opening = err.status(escape(f"Opening {names}: logs are read and audited, events folded{compiling} ..."))
 

@@ -9,7 +9,7 @@ import numpy as np
 from rich.markup import escape
 
 from headstart.cli.terminal import app, err, out
-from headstart.kernels.keeping import find_place
+from headstart.kernels.keeping import find_code_folder
 
 
 @app.command("warm")
@@ -28,8 +28,8 @@ def compile_ahead() -> None:
             started = time.perf_counter()
             job()
         out.print(f"{time.perf_counter() - started:6.1f} s  {escape(what)}", highlight=False)
-    place = find_place()
-    out.print(f"{time.perf_counter() - began:6.1f} s  in all; kept in {escape(str(place.folder))}", highlight=False)
+    found = find_code_folder()
+    out.print(f"{time.perf_counter() - began:6.1f} s  in all; kept in {escape(str(found.folder))}", highlight=False)
 
 
 def _jobs() -> dict[str, Callable[[], object]]:

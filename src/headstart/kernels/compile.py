@@ -25,7 +25,7 @@ from numba.extending import register_jitable
 
 from headstart.kernels.composition import CannotTellError, digest_composition, states_in
 from headstart.kernels.dispatch import F, Function
-from headstart.kernels.keeping import find_place, only_one_compiles
+from headstart.kernels.keeping import find_code_folder, only_one_compiles
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -139,6 +139,6 @@ def _cache_folder(function: Function, states: tuple[type, ...], flags: str) -> P
     except CannotTellError:
         return None
     whole = hashlib.sha256((numba.__version__ + flags + digest).encode())  # numba's own key knows neither
-    folder = find_place().folder / whole.hexdigest()[:16]
+    folder = find_code_folder().folder / whole.hexdigest()[:16]
     folder.mkdir(parents=True, exist_ok=True)
     return folder

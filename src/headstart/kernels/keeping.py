@@ -23,7 +23,7 @@ except ImportError:  # Windows: two processes that begin together both compile
 logger = logging.getLogger("headstart.kernels")
 
 
-class Place(NamedTuple):
+class CodeFolder(NamedTuple):
     """A folder for compiled code, and why it is not the usual one."""
 
     folder: Path
@@ -31,17 +31,17 @@ class Place(NamedTuple):
 
 
 @cache
-def find_place() -> Place:
+def find_code_folder() -> CodeFolder:
     """The user's cache folder; where that cannot be written to, one for this user among temporary files."""
     usual = _usual_folder()
     try:
         usual.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=usual):
-            return Place(usual)
+            return CodeFolder(usual)
     except OSError as error:
-        place = Place(_private_folder(), f"{usual} cannot be written to ({error.strerror or error})")
-        logger.warning("compiled code is kept in %s: %s; NUMBA_CACHE_DIR names another", place.folder, place.reason)
-        return place
+        found = CodeFolder(_private_folder(), f"{usual} cannot be written to ({error.strerror or error})")
+        logger.warning("compiled code is kept in %s: %s; NUMBA_CACHE_DIR names another", found.folder, found.reason)
+        return found
 
 
 def _usual_folder() -> Path:

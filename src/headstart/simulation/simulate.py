@@ -187,27 +187,39 @@ def simulate(
     checkpoints = np.unique(np.linspace(0, rounds, min(rounds, _MOST_CHECKPOINTS) + 1).astype(np.int64)[1:])
     regrets = {name: np.empty((runs, checkpoints.size)) for name in policies}
     seconds = dict.fromkeys(policies, 0.0)
-
-    def run_one(run: int) -> list[tuple[Floats, float]]:
-        """The regret of each policy and the seconds that it took."""
-        for_world, for_policy = streams_of(seed, run)
-        drawn = world.draw(np.random.default_rng(for_world))
-        found = []
-        for made in policies.values():
-            started, regret = time.perf_counter(), np.empty(checkpoints.size)
-            met = drawn.again()
-            policy = _make(made, met, np.random.default_rng(for_policy))
-            _run_policy(met, _delayed(policy, delay, batch, met), checkpoints, regret)
-            found.append((regret, time.perf_counter() - started))
-        return found
-
-    for run, found in enumerate(spread(run_one, runs, n_jobs)):
+    lives = _Lives(world, tuple(policies.values()), checkpoints, seed, delay, batch)
+    for run, found in enumerate(spread(lives.run, runs, n_jobs)):
         for name, (regret, took) in zip(policies, found, strict=True):
             regrets[name][run] = regret
             seconds[name] += took
             if progress is not None:
                 progress(1)
     return {name: Curve(checkpoints, regrets[name], seconds[name]) for name in policies}
+
+
+@dataclass(frozen=True)
+class _Lives:
+    """What every run has in common; it travels to whoever computes a run."""
+
+    world: World
+    policies: tuple[MakePolicy | Oracle, ...]
+    checkpoints: Integers
+    seed: int
+    delay: int
+    batch: int
+
+    def run(self, run: int) -> list[tuple[Floats, float]]:
+        """The regret of each policy and the seconds that it took."""
+        for_world, for_policy = streams_of(self.seed, run)
+        drawn = self.world.draw(np.random.default_rng(for_world))
+        found = []
+        for made in self.policies:
+            started, regret = time.perf_counter(), np.empty(self.checkpoints.size)
+            met = drawn.again()
+            policy = _make(made, met, np.random.default_rng(for_policy))
+            _run_policy(met, _delayed(policy, self.delay, self.batch, met), self.checkpoints, regret)
+            found.append((regret, time.perf_counter() - started))
+        return found
 
 
 def streams_of(seed: int, run: int) -> list[np.random.SeedSequence]:

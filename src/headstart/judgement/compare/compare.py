@@ -72,9 +72,7 @@ def compare(
     level
         Of the intervals. Those of `to_best`, `to_cold` and `to_today` hold together (Bonferroni).
     seed, n_jobs
-        Every run has its own streams: the result depends neither on the number of workers nor on the other policies.
-        Workers are threads, one by default; within `joblib.parallel_config("dask")` and the like they are that
-        backend's.
+        The result depends neither on the workers (threads, or joblib's, as in `simulate`) nor on the other policies.
     notes
         What else is known of the log (an audit's verdict, say), told with the result.
     progress

@@ -139,6 +139,16 @@ def test_a_policy_that_has_learnt_draws_anew():
     assert abs(same - 0.5) < 4 * np.sqrt(0.25 / 2_000)
 
 
+@pytest.mark.parametrize("make", [lambda: hs.start(LOG, rng=0), lambda: hs.EpsilonGreedy(2, 0.1, rng=0)])
+def test_what_a_policy_learns_before_its_decisions_are_read_moves_none_of_them(make):
+    policy, users = make(), {"id": np.arange(2_000)}
+    before = decided(policy.decide(users))
+    decisions = policy.decide(users)
+    for _ in range(30):
+        policy.update(None, 0, -5.0)
+    assert decided(decisions) == before
+
+
 def test_only_available_actions_are_given(policy):
     users = make_users(4)
     allowed = [["mail"], ["call, later", "none"], None, ["none"]]

@@ -9,10 +9,10 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
-from headstart.arrays import Floats, Words
+from headstart.arrays import Words
 from headstart.errors import ContextError
 from headstart.kernels import compiled
-from headstart.kernels.siphash import as_uniforms, hash_numbers, hash_texts, part_hashes
+from headstart.kernels.siphash import hash_numbers, hash_texts, part_hashes
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,13 +47,6 @@ def hash_ids(ids: pa.Array, key: Words, place: str, first_row: int) -> Words:
     letters = texts.buffers()[2]
     held = np.frombuffer(letters, dtype=np.uint8) if letters is not None and letters.size else np.zeros(1, np.uint8)
     compiled(hash_texts)(held, ends, key, out)
-    return out
-
-
-def uniforms_of(hashes: Words) -> Floats:
-    """A number in [0, 1) for each hash: its first 53 bits."""
-    out = np.empty(hashes.size)
-    compiled(as_uniforms)(hashes, out)
     return out
 
 

@@ -166,7 +166,8 @@ def decide(
     _check_columns(table, asked, names, identity)
     found = _look(policy, users, table, names, asked)
     try:
-        rule, sample = make_rule(policy, names, asked, found, n_threads)
+        as_it_is = OracleAbilities(policy).copy()  # what it learns before the decisions are read moves none of them
+        rule, sample = make_rule(as_it_is, names, asked, found, n_threads)
     except (ContextError, ActionError):
         _find_place(policy, names, asked, table)
         raise

@@ -13,7 +13,7 @@ The chances are exact for the rule by which actions are drawn: they are what is 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -30,6 +30,7 @@ _AT_A_PLACE = 32  # users of the sample that stand for all who are decided at on
 _QUIET = 16  # times as many users as before the last one who was tried on: then the queue is taken to stay as it is
 _FEWEST = 64  # users who are looked at in any case, as if one of them had been
 _MOST_TOLD = 200_000  # decisions in flight that a policy is told of
+_MOST_KNOWN = 4096  # sets of available actions whose chances are kept
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,16 @@ class Queue:
     starts: tuple[int, ...]  # (L,) users decided before
     is_blind: bool = False  # the policy does not weigh what is in flight
     n_before_rest: int = 0  # users decided after whom nobody in the sample is tried on any more
+    _known: dict[bytes, Floats] = field(default_factory=dict, compare=False, repr=False)  # by mask, without contexts
+
+    def chances_by_mask(self, masks: Bools) -> Floats:
+        """P(a) of users of whom nothing is known but the actions that they may get, (m, K), asked for once."""
+        if len(self._known) > _MOST_KNOWN:
+            self._known.clear()
+        for mask in masks:
+            if mask.tobytes() not in self._known:
+                self._known[mask.tobytes()] = self.chances(np.empty((1, 0)), mask[None])[0]
+        return np.array([self._known[mask.tobytes()] for mask in masks]).reshape(masks.shape)
 
     def chances(self, contexts: Floats, available: Bools | None) -> Floats:
         """P(a | x) of each row, (n, K)."""
@@ -111,7 +122,7 @@ def line_up(policy: Oracle, n_users: int, contexts: Floats, available: Bools | N
         if t:
             places.append(OracleAbilities(moving).copy())
             starts.append(t)
-        rows = (turn + np.arange(min(block, _AT_A_PLACE))) % len(contexts)
+        rows = (turn + np.arange(min(block, _AT_A_PLACE, len(contexts)))) % len(contexts)
         turn += rows.size
         mask = None if available is None else available[rows]
         chances = chances_of(moving, contexts[rows], mask)
@@ -122,7 +133,8 @@ def line_up(policy: Oracle, n_users: int, contexts: Floats, available: Bools | N
             whole = np.floor(carried)
             carried -= whole
             told += int(whole.sum())
-            _tell(moving, contexts[row], whole)
+            if whole.any():
+                _tell(moving, contexts[row], whole)
         t += block
     ends = np.array([*starts[1:], n_users], dtype=np.float64)
     return Queue(places, (ends - np.array(starts)) / n_users, tuple(starts), n_before_rest=rest)

@@ -10,10 +10,10 @@ import numpy as np
 from headstart.arrays import Bools, Floats, Integers, Words
 from headstart.errors import ContextError
 from headstart.kernels import compiled
-from headstart.kernels.siphash import draw_actions
+from headstart.kernels.siphash import Codes, draw_actions
 from headstart.logs.encoding import find_surprise
 from headstart.logs.tables.encoded import Surprises, encode_portion
-from headstart.logs.tables.ids import hash_ids, key_of, uniforms_of
+from headstart.logs.tables.ids import hash_ids, key_of
 from headstart.parts.names import Names
 from headstart.parts.tables.masks import read_masks
 from headstart.parts.tables.queue import Queue
@@ -62,7 +62,7 @@ class Portion(NamedTuple):
     """A portion of users, decided."""
 
     rows: pa.RecordBatch
-    actions: Integers  # (n,)
+    actions: Codes  # (n,)
     chances: Floats  # (n, K), or (1, K) for all
     hashes: Words  # (n,) of the ids
     surprises: Surprises
@@ -107,7 +107,7 @@ class DecisionRule:
     def chances(self, seen: SeenUsers) -> Floats:
         """P(a | x) of each user, (n, K); (1, K) where it is one for all."""
         if not self.n_features:
-            found = self._floored(self.queue.chances(np.empty((len(seen.masks), 0)), seen.masks), seen.masks)
+            found = self._floored(self.queue.chances_by_mask(seen.masks), seen.masks)
             return found if len(found) == 1 else found[seen.which]
         masks = None if self.asked.available is None else seen.masks[seen.which]
         found = self.queue.chances(seen.contexts, masks)
@@ -126,17 +126,17 @@ class DecisionRule:
         seen = self.see(rows, first_row)
         chances = self.chances(seen)
         hashes = hash_ids(rows.column(self.asked.id), self.asked.key, self.asked.place, first_row)
-        actions, taken = np.empty(rows.num_rows, dtype=np.int64), np.empty(rows.num_rows)
-        compiled(draw_actions)(chances, uniforms_of(hashes), actions, taken)
+        actions, taken = np.empty(rows.num_rows, dtype=np.int32), np.empty(rows.num_rows)
+        compiled(draw_actions)(chances, hashes, actions, taken)
         return Portion(self._as_rows(rows, actions, taken, chances), actions, chances, hashes, seen.surprises)
 
-    def _as_rows(self, rows: pa.RecordBatch, actions: Integers, taken: Floats, chances: Floats) -> pa.RecordBatch:
+    def _as_rows(self, rows: pa.RecordBatch, actions: Codes, taken: Floats, chances: Floats) -> pa.RecordBatch:
         import pyarrow as pa
 
         schema = self.schema(rows.schema)
         labels = self.names.arrow_labels()
         kept = [rows.column(name) for name in dict.fromkeys([self.asked.id, *self.asked.keep])]
-        made = [pa.DictionaryArray.from_arrays(pa.array(actions.astype(np.int32)), labels), pa.array(taken)]
+        made = [pa.DictionaryArray.from_arrays(pa.array(actions), labels), pa.array(taken)]
         if self.asked.has_vector:
             whole = np.broadcast_to(chances, (rows.num_rows, chances.shape[1]))
             columns = [pa.array(np.ascontiguousarray(whole[:, a])) for a in range(whole.shape[1])]

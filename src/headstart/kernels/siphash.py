@@ -83,7 +83,7 @@ def _hash(text: Bytes, start: int, stop: int, key: Words) -> np.uint64:
 
 @kernel
 def _digits(value: np.uint64) -> np.uint64:
-    """The eight decimal digits of a number below 10^8, a byte each, the first one lowest: halves, quarters, digits."""
+    """The eight decimal digits of a number below 10^8, a byte each, the first one lowest: halved three times."""
     upper = (value * _BY_10000) >> _U45
     pairs = upper | ((value - upper * _E4) << _U32)
     upper = ((pairs * _BY_100) >> _U20) & _PAIRS
@@ -94,7 +94,7 @@ def _digits(value: np.uint64) -> np.uint64:
 
 @kernel
 def _hash_one_word(values: Integers, start: int, stop: int, key: Words, out: Words) -> None:
-    """Numbers of one to seven digits, which are one word with their length. No branches: several are hashed at once."""
+    """Numbers of one to seven digits, one word with their length. No branches, so that several go at once."""
     a0, b0, c0, d0 = key[0] ^ _SECRET0, key[1] ^ _SECRET1, key[0] ^ _SECRET2, key[1] ^ _SECRET3
     for i in range(start, stop):
         value, n = np.uint64(values[i]), np.uint64(1)

@@ -5,7 +5,8 @@ import pytest
 
 import headstart as hs
 from headstart.parts.tables.chances import chances_of
-from headstart.parts.tables.queue import Queue, line_up, weighs_flight
+from headstart.parts.tables.flight import weighs_flight
+from headstart.parts.tables.queue import Queue, line_up
 from tests.catalogue import LOG, ORACLES, POLICIES
 
 EVERY = {**ORACLES, **POLICIES}

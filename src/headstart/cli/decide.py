@@ -57,13 +57,18 @@ def decide_table(
     unseen: Annotated[
         str, typer.Option(help="Of a category that the log never showed: [bold]warn[/bold] or [bold]error[/bold].")
     ] = "warn",
-    save: Annotated[Path | None, _of_log("Where to write the policy that was started.")] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where to write the policy, with these decisions in flight: for headstart learn, or more users."
+        ),
+    ] = None,
     decide_on: Annotated[str | None, _of_log("Columns to decide on; if not given, one rule for all users.")] = None,
     action: Annotated[str | None, _of_log("The column of the action taken.")] = None,
     outcome: Annotated[str | None, _of_log("The column of what happened.")] = None,
     contexts: Annotated[str | None, _of_log("Columns known before the decision; if not given, all.")] = None,
     propensity: Annotated[str | None, _of_log("The column of the chance of the action taken.")] = None,
-    horizon: Annotated[int | None, _of_log("UserTable to come; if not given, those of the table.")] = None,
+    horizon: Annotated[int | None, _of_log("Users to come; if not given, those of the table.")] = None,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -106,15 +111,17 @@ def _decide(start: _Start, users: str, target: Path, asked: dict[str, Any]) -> t
     table = open_users(users)
     if not is_policy(start.log.source):
         policy = _begin(start, table)
-    elif start.save is None:
-        policy = load_policy(start.log.source)
     else:
-        raise OptionError("--save is for a policy that is started from a log; this one is a file already")
+        policy = load_policy(start.log.source)
     decisions = policy.decide(table, **asked)
+    absent = [name for name in decisions.rule.names.asked.columns if name not in decisions.schema.names]
+    if start.save is not None and absent:
+        raise OptionError(f"--save needs the columns that are decided on; add {', '.join(absent)} to --keep")
     gain = _gain(policy, decisions)
     with progress_bar("decide", decisions.n_users) as advance:
         account = decisions.write(target, progress=advance)
     if start.save is not None:
+        policy.expect_outcomes(target, id=decisions.rule.asked.id)
         policy.save(start.save)
     return account, gain
 

@@ -143,6 +143,18 @@ def whiten(factor: Floats, phi: Floats, out: Floats) -> float:
 
 
 @kernel
+def whiten_first(factor: Floats, phi: Floats) -> float:
+    """The first entry of S'phi, to the bits of `whiten`."""
+    first = 0.0
+    for b in range(phi.size // 4):
+        i = 4 * b
+        first += (factor[i, 0] * phi[i] + factor[i + 1, 0] * phi[i + 1]) + (
+            factor[i + 2, 0] * phi[i + 2] + factor[i + 3, 0] * phi[i + 3]
+        )
+    return first
+
+
+@kernel
 def mean_and_width(ridge: Ridge, context: Floats, action: int) -> tuple[float, float]:
     """phi'theta and sqrt(phi'V^-1 phi), after `fill_shared`; leaves S'phi in the scratch."""
     fill_own(ridge, context, action)

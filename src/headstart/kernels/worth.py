@@ -35,6 +35,12 @@ class Learning(Believing, Protocol):
 
 
 @kernel
+def density(z: float) -> float:
+    """Of the standard normal distribution."""
+    return _DENSITY_AT_0 * math.exp(-0.5 * z * z)
+
+
+@kernel
 def gain_above(mean: float, deviation: float, reference: float) -> float:
     """E max(x - reference, 0) for x ~ N(mean, deviation^2)."""
     if deviation <= 0.0:
@@ -44,7 +50,7 @@ def gain_above(mean: float, deviation: float, reference: float) -> float:
         return 0.0
     if z > _FAR:
         return mean - reference
-    return deviation * (_DENSITY_AT_0 * math.exp(-0.5 * z * z) + z * 0.5 * math.erfc(-z * _ROOT_HALF))
+    return deviation * (density(z) + z * 0.5 * math.erfc(-z * _ROOT_HALF))
 
 
 @kernel

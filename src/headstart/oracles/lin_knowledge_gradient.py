@@ -2,41 +2,39 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from headstart.arrays import Bools, Floats, Words
+from headstart.arrays import Bools, Floats, Scratch, Words
 from headstart.checks import check_action, check_number, check_saved, check_whole
 from headstart.errors import ContextError
 from headstart.kernels import expect, implements, kernel, play, probabilities, release, update, withdraw
-from headstart.kernels.arrays import total
-from headstart.kernels.choice import best_available, draw_available, fill_uniform
+from headstart.kernels.choice import draw_available, fill_uniform
 from headstart.kernels.random import draw_uniform
-from headstart.kernels.remaining import NOT_TOLD, users_to_come
+from headstart.kernels.remaining import NOT_TOLD
 from headstart.kernels.ridge import N_SCRATCH, padded
 from headstart.kernels.states import SavedArrays
 from headstart.kernels.tally import Tally, update_tally
-from headstart.kernels.worth import gain_above
+from headstart.oracles.lin_foresight import LinearForesight
+from headstart.oracles.lin_worth import choose, mix_chances
 from headstart.oracles.linear import ContextOracle
 from headstart.oracles.linear_beliefs import (
-    LEAST,
     Forecast,
     LinearBelief,
-    forecast_user,
+    fill_deviations,
     forget_log,
+    glance,
     learn_user,
+    new_forecast,
     noise_of,
     weigh_models,
 )
 from headstart.priors.linear import LOGGED, Interactions, LinearPrior, check_models, find_roots, models_of_rows
 from headstart.priors.logged import check_trust
 from headstart.randomness import RNG, as_words
-
-_LONGEST = 10  # plays that exploring is thought to take: 1, 2, 4, ... 512
 
 
 @dataclass(frozen=True)
@@ -61,57 +59,15 @@ class LinKnowledgeGradientState(NamedTuple):
     exploring: float
     last: float
     forecast: Forecast
+    deviations: Scratch  # (K, J)
     rng: Words  # (4,)
 
 
 @kernel
-def _rise(state: LinKnowledgeGradientState, a: int, best: float, noise: float, plays: float) -> float:
-    """By how much so many plays of a are expected to raise what one later user gets, who has `best` without them.
-
-    The centre of a model will have moved by s Z, s = sigma cross / sqrt(square + 1 / plays), Z normal, and the user
-    gets what it exceeds `best` by: E max(centre + s Z - best, 0).
-    """
-    belief, forecast = state.belief, state.forecast
-    freedom = belief.freedoms[a] + state.tally.counts[a]
-    rise = 0.0
-    for j in range(belief.chances.shape[1]):
-        if belief.chances[a, j] > LEAST:
-            variance = (belief.freedoms[a] * noise + belief.squares[a, j]) / freedom
-            s = math.sqrt(variance / (forecast.squares[a, j] + 1.0 / plays)) * forecast.crossed[a, j]
-            rise += belief.chances[a, j] * gain_above(forecast.centres[a, j], s, best)
-    return rise
-
-
-@kernel
-def _gain(state: LinKnowledgeGradientState, a: int, best: float, noise: float) -> float:
-    """What playing a once more is worth to one later user: the largest (rise of m more plays) / m.
-
-    Plays in flight have been bought already, and m more raise only what they leave.
-    """
-    in_flight = state.pending[a]
-    bought = _rise(state, a, best, noise, in_flight) if in_flight > 0.0 else 0.0
-    most, m = 0.0, 1.0
-    for _ in range(_LONGEST):
-        most = max(most, (_rise(state, a, best, noise, in_flight + m) - bought) / m)
-        m *= 2.0
-    return most
-
-
-@kernel
-def _choose(state: LinKnowledgeGradientState, context: Floats, available: Bools, noise: float) -> tuple[int, int]:
-    """The action that looks best for this user, and the one that is worth most with what it teaches."""
-    values = state.forecast.values
-    forecast_user(state.belief, context, available, state.forecast)
-    greedy = best_available(values, available)
-    n = total(state.tally.counts) + total(state.pending)
-    users = state.reach * users_to_come(state.horizon, n, state.last)
-    chosen, most = greedy, values[greedy]
-    for a in range(available.size):
-        if available[a] and a != greedy:
-            worth = values[a] + users * _gain(state, a, values[greedy], noise)
-            if worth > most:
-                chosen, most = a, worth
-    return greedy, chosen
+def _look_at(state: LinKnowledgeGradientState, context: Floats, available: Bools, noise: float) -> None:
+    """Glance at a user who comes alone."""
+    fill_deviations(state.belief, state.tally, noise, state.deviations)
+    glance(state.belief, context, available, state.deviations, state.forecast)
 
 
 @implements(play, LinKnowledgeGradientState)
@@ -119,7 +75,8 @@ def _play(state: LinKnowledgeGradientState, context: Floats, available: Bools) -
     noise = noise_of(state.belief, state.tally)
     if noise == 0.0:  # no outcome, or none that was not foreseen: nothing tells the actions apart
         return draw_available(draw_uniform(state.rng), available)
-    greedy, chosen = _choose(state, context, available, noise)
+    _look_at(state, context, available, noise)
+    greedy, chosen = choose(state, context, available, state.forecast)
     return chosen if draw_uniform(state.rng) < state.exploring else greedy
 
 
@@ -129,10 +86,8 @@ def _probabilities(state: LinKnowledgeGradientState, context: Floats, available:
     if noise == 0.0:
         fill_uniform(available, out)
         return
-    out[:] = 0.0
-    greedy, chosen = _choose(state, context, available, noise)
-    out[greedy] += 1.0 - state.exploring
-    out[chosen] += state.exploring
+    _look_at(state, context, available, noise)
+    mix_chances(state, context, available, state.forecast, out)
 
 
 @implements(update, LinKnowledgeGradientState)
@@ -202,7 +157,8 @@ class LinKnowledgeGradient(ContextOracle[LinKnowledgeGradientState]):
             options.reach,
             options.exploring,
             options.last,
-            Forecast(np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape[0])),
+            new_forecast(*shape),
+            np.zeros(shape),
             as_words(rng),
         )
         super().__init__(shape[0], state, models.n_columns)
@@ -278,6 +234,14 @@ class LinKnowledgeGradient(ContextOracle[LinKnowledgeGradientState]):
         means = (belief.chances * centres).sum(axis=2)
         spread = (belief.chances * (variances * squares + (centres - means[..., None]) ** 2)).sum(axis=2)
         return means, np.sqrt(spread)
+
+    def foresee(self, contexts: Floats, available: Bools | None) -> LinearForesight:
+        """These users, to be asked about with whatever is in flight."""
+        return LinearForesight(self._state, contexts, available)
+
+    def batch_probabilities(self, contexts: Floats, available: Bools | None) -> Floats:
+        """`probabilities` of many users at once, (n, K)."""
+        return self.foresee(contexts, available)(self, slice(None))
 
     def withdraw(self, action: int) -> None:
         """Forget what the log said of an action; what users did stays."""

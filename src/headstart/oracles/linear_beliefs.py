@@ -14,7 +14,7 @@ import numpy as np
 from headstart.arrays import Bools, Floats, Scratch
 from headstart.kernels import kernel
 from headstart.kernels.arrays import make_chances
-from headstart.kernels.ridge import PHI, WHITENED, dot, learn_row, whiten
+from headstart.kernels.ridge import PHI, WHITENED, dot, learn_row, whiten, whiten_first
 from headstart.kernels.tally import Tally
 from headstart.priors.linear import Interactions
 
@@ -40,9 +40,15 @@ class Forecast(NamedTuple):
     """Room for what the models say of one user."""
 
     centres: Scratch  # (K, J) phi'theta
-    squares: Scratch  # (K, J) phi'V^-1 phi
-    crossed: Scratch  # (K, J) |phi'V^-1 e|, e the average user
+    squares: Scratch  # (K, J) phi'V^-1 phi, or the first term of its sum, which is less
+    scales: Scratch  # (K, J) sigma |phi'V^-1 e|, e the average user
     values: Scratch  # (K,) the models' average of phi'theta
+    is_close: Scratch  # (K,) 1: the squares are whole
+
+
+def new_forecast(*shape: int) -> Forecast:
+    """Room for users, (..., K, J)."""
+    return Forecast(*(np.zeros(shape) for _ in range(3)), *(np.zeros(shape[:-1]) for _ in range(2)))
 
 
 @kernel
@@ -97,19 +103,41 @@ def weigh_models(belief: LinearBelief, tally: Tally, a: int) -> None:
 
 
 @kernel
-def forecast_user(belief: LinearBelief, context: Floats, available: Bools, out: Forecast) -> None:
-    """What every model expects of every action for this user, and how sure it is."""
+def fill_deviations(belief: LinearBelief, tally: Tally, noise: float, out: Floats) -> None:
+    """sigma: the standard deviation of an outcome by each model of each action, (K, J)."""
+    for a in range(out.shape[0]):
+        freedom = belief.freedoms[a] + tally.counts[a]
+        for j in range(out.shape[1]):
+            out[a, j] = math.sqrt((belief.freedoms[a] * noise + belief.squares[a, j]) / freedom)
+
+
+@kernel
+def glance(belief: LinearBelief, context: Floats, available: Bools, deviations: Floats, out: Forecast) -> None:
+    """What every model expects of every action for this user; how sure it is, at least."""
     _fill(belief, context)
-    phi, whitened = belief.scratch[PHI], belief.scratch[WHITENED]
+    phi = belief.scratch[PHI]
     for a in range(available.size):
-        out.values[a] = 0.0
+        out.values[a] = out.is_close[a] = 0.0
         if available[a]:
             for j in range(belief.chances.shape[1]):
                 if belief.chances[a, j] > LEAST:
+                    first = whiten_first(belief.factors[a, j], phi)
                     out.centres[a, j] = dot(phi, belief.theta[a, j])
-                    out.squares[a, j] = whiten(belief.factors[a, j], phi, whitened)
-                    out.crossed[a, j] = abs(whitened[0] * belief.factors[a, j, 0, 0])
+                    out.squares[a, j] = first * first
+                    out.scales[a, j] = deviations[a, j] * abs(first * belief.factors[a, j, 0, 0])
                     out.values[a] += belief.chances[a, j] * out.centres[a, j]
+
+
+@kernel
+def look_closer(belief: LinearBelief, context: Floats, a: int, out: Forecast) -> None:
+    """How sure every model is of an action, exactly, for a user who has been glanced at."""
+    if out.is_close[a] > 0.0:
+        return
+    _fill(belief, context)
+    for j in range(belief.chances.shape[1]):
+        if belief.chances[a, j] > LEAST:
+            out.squares[a, j] = whiten(belief.factors[a, j], belief.scratch[PHI], belief.scratch[WHITENED])
+    out.is_close[a] = 1.0
 
 
 @kernel

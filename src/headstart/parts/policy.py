@@ -72,7 +72,7 @@ class Policy:
         unseen
             Of a category that the log never showed: "warn" counts it, "error" refuses the table.
         n_threads
-            DecisionTable do not depend on it.
+            Decisions do not depend on it.
         """
         from headstart.parts.tables.decisions import decide
 
@@ -88,6 +88,23 @@ class Policy:
             unseen=unseen,
             n_threads=n_threads,
         )
+
+    def expect_outcomes(self, decisions: object, *, id: str | None = None) -> int:
+        """Tell the policy that decisions which `decide` made are in flight; how many they are.
+
+        A table that is decided after them, before their outcomes have come, is then explored only as far as they
+        leave anything to learn. `learn` takes those out of flight again whose outcome came, or the default.
+
+        Parameters
+        ----------
+        decisions
+            A table, as `decide` gives and writes it.
+        id
+            The column of ids.
+        """
+        from headstart.parts.tables.made import expect_table
+
+        return expect_table(cast(Oracle, self), decisions, id)
 
     def learn(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from copy import copy
-from typing import Any, NamedTuple, Self, overload
+from typing import Any, NamedTuple, Self, cast, overload
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from headstart.oracles.knowledge_gradient import KnowledgeGradient
 from headstart.oracles.lin_knowledge_gradient import LinKnowledgeGradient
 from headstart.parts import ContextLike, Oracle, OracleAbilities, Saved, State, Wrapper, load_parts, save_parts
 from headstart.parts.names import NamedUser, Names, as_user, has_text
-from headstart.parts.tables.chances import chances_of
+from headstart.parts.tables.chances import Foresight, chances_of, foresee
 from headstart.priors.linear import LinearPrior
 from headstart.priors.logged import LoggedPrior
 
@@ -154,6 +154,11 @@ class Started(Wrapper):
         """`probabilities` of many users at once, (n, K)."""
         seen = contexts[:, :0] if self._view is None else self._see_rows(contexts)
         return chances_of(self.oracle, seen, available)
+
+    def foresee(self, contexts: Floats, available: Bools | None) -> Foresight:
+        """These users, to be asked about with whatever is in flight: by this policy, or by copies of it."""
+        ask = foresee(self.oracle, contexts[:, :0] if self._view is None else self._see_rows(contexts), available)
+        return lambda place, rows: ask(cast(Started, place).oracle, rows)
 
     def expected_outcomes(self, contexts: Floats) -> tuple[Floats, Floats] | None:
         """What is expected of each action for many users, and how sure that is, (n, K) each; None: a forest."""

@@ -7,7 +7,7 @@ from typing import Protocol, cast
 import numpy as np
 
 from headstart import kernels
-from headstart.arrays import Bools, Floats
+from headstart.arrays import Bools, Floats, Integers
 from headstart.kernels import compiled, states_in
 from headstart.kernels.dispatch import has_implementation
 from headstart.kernels.states import copy_state
@@ -19,6 +19,18 @@ class Batched(Protocol):
     """An oracle with a way of its own over many users."""
 
     def batch_probabilities(self, contexts: Floats, available: Bools | None) -> Floats: ...
+
+
+class Foresight(Protocol):
+    """Users who can be asked about with whatever is in flight."""
+
+    def __call__(self, policy: Oracle, rows: Integers | slice) -> Floats: ...
+
+
+class Foreseeing(Protocol):
+    """An oracle that knows what of these users does not depend on what is in flight."""
+
+    def foresee(self, contexts: Floats, available: Bools | None) -> Foresight: ...
 
 
 def _fill_rows(state: kernels.State, contexts: Floats, available: Bools, out: Floats) -> None:
@@ -42,6 +54,13 @@ def chances_of(policy: Oracle, contexts: Floats, available: Bools | None = None)
         for i in range(len(contexts))
     ]
     return np.array(rows).reshape(len(contexts), policy.n_actions)
+
+
+def foresee(policy: Oracle, contexts: Floats, available: Bools | None) -> Foresight:
+    """What `chances_of` says of some of these rows, by this policy or by copies with more in flight."""
+    if missing_method(policy, "foresee") is None:
+        return cast(Foreseeing, policy).foresee(contexts, available)
+    return lambda place, rows: chances_of(place, contexts[rows], None if available is None else available[rows])
 
 
 def can_share(policy: Oracle) -> bool:

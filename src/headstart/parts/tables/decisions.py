@@ -26,8 +26,9 @@ from headstart.parts.identity import Identity, identity_of
 from headstart.parts.names import Names
 from headstart.parts.tables.account import DecisionAccount, DecisionTally
 from headstart.parts.tables.chances import can_share
+from headstart.parts.tables.flight import weighs_flight
 from headstart.parts.tables.on_spark import decide_on_spark, is_spark, open_spark_users, survey_spark
-from headstart.parts.tables.queue import line_up, weighs_flight
+from headstart.parts.tables.queue import line_up
 from headstart.parts.tables.rule import ACTION, PROPENSITY, VECTOR, DecisionRule, Portion, SeenUsers, Unseen, Wanted
 from headstart.parts.tables.survey import UserSurvey, refuse_repeated, survey, watch_ids
 from headstart.parts.tables.writing import open_target

@@ -15,15 +15,13 @@ from headstart.checks import check_number
 from headstart.errors import ContextError, OptionError
 from headstart.kernels import compiled, states_in
 from headstart.kernels.dispatch import has_implementation
-from headstart.logs.tables.encoded import encode_portion
 from headstart.logs.tables.outcomes import Outcomes, Window, as_deadline, read_outcomes
 from headstart.logs.tables.users import UserTable, open_users
 from headstart.parts.abilities import OracleAbilities
 from headstart.parts.contracts import Oracle
-from headstart.parts.identity import identity_of
-from headstart.parts.names import Names
-from headstart.parts.tables.decisions import find_id, settle_policy, words_of
-from headstart.parts.tables.rule import ACTION
+from headstart.parts.tables.decisions import settle_policy
+from headstart.parts.tables.flight import release_rows, weighs_flight
+from headstart.parts.tables.made import MadeDecisions
 from headstart.parts.tables.survey import survey
 from headstart.parts.tables.writing import Write, open_target
 
@@ -81,20 +79,16 @@ def learn_table(
 ) -> LearntTable:
     """Learn the outcomes of decisions that `decide` made, by id. See `Policy.learn`."""
     settle_policy(policy)
-    made, came = open_users(decisions), open_users(outcomes)
-    chosen = find_id(made, id)
-    names = words_of(policy, identity_of(policy))
-    made.check_columns([chosen, ACTION], "of the decisions")
-    made.check_columns(names.asked.columns, "the policy looks at it")
+    made, came = MadeDecisions(policy, decisions, id), open_users(outcomes)
     filler = None if default is None else check_number("default", default)
-    found = read_outcomes(came, chosen, outcome, _as_window(time, until))
-    survey(made, [chosen], chosen, "decisions")  # an id that stands twice is an error before anything is learnt
-    teaching = _Teaching(policy, names, made, chosen, found, filler)
+    found = read_outcomes(came, made.id, outcome, _as_window(time, until))
+    survey(made.table, [made.id], made.id, "decisions")  # an id that stands twice: before anything is learnt
+    teaching = _Teaching(policy, made, found, filler)
     before = OracleAbilities(policy).try_get_state()
     try:
         if log is None:
             return teaching.learn(None)
-        with open_target(Path(log), _log_schema(made), {"decisions": made.place}) as put:
+        with open_target(Path(log), _log_schema(made.table), {"decisions": made.table.place}) as put:
             return teaching.learn(put)
     except BaseException:
         if before is not None:  # what cannot be learnt as a whole is not learnt at all
@@ -105,22 +99,18 @@ def learn_table(
 class _Teaching:
     """One pass over the decisions."""
 
-    def __init__(
-        self, policy: Oracle, names: Names, made: UserTable, id: str, found: Outcomes, default: float | None
-    ) -> None:
-        self._policy, self._names, self._made, self._id = policy, names, made, id
-        self._found, self._default = found, default
-        self._index = {str(name): a for a, name in enumerate(names.labels)}
+    def __init__(self, policy: Oracle, made: MadeDecisions, found: Outcomes, default: float | None) -> None:
+        self._policy, self._made, self._found, self._default = policy, made, found, default
 
     def learn(self, put: Write | None) -> LearntTable:
         """Learn decision after decision, in their order; `put` is handed those that have an outcome."""
-        found, asked = self._found, self._names.asked.columns
-        columns = list(self._made.columns) if put is not None else list(dict.fromkeys([self._id, ACTION, *asked]))
+        found, made = self._found, self._made
+        columns = list(made.table.columns) if put is not None else made.columns
         used = np.zeros(found.values.size, dtype=np.bool_)
         row = learnt = defaults = waiting = outside = 0
         low, high = OracleAbilities(self._policy).outcome_range
-        for rows in self._made.read(columns):
-            at = found.find(rows.column(self._id), self._made.place, row)
+        for rows in made.table.read(columns):
+            at = found.find(rows.column(made.id), made.table.place, row)
             has = at >= 0
             used[at[has]] = True
             values = np.full(at.size, np.nan if self._default is None else self._default)
@@ -148,29 +138,12 @@ class _Teaching:
         )
 
     def _teach(self, rows: pa.RecordBatch, values: Floats, fits: Bools, first_row: int) -> None:
-        n_features = OracleAbilities(self._policy).n_features or 0
-        actions = self._actions(rows, first_row)[fits]
-        contexts = np.empty((rows.num_rows, 0))
-        if n_features:
-            encoded, _ = encode_portion(self._names.asked, rows, self._made.place, first_row)
-            contexts = self._names.spread(encoded)
-        teach_rows(self._policy, np.ascontiguousarray(contexts[fits]), actions, values[fits])
-
-    def _actions(self, rows: pa.RecordBatch, first_row: int) -> Integers:
-        import pyarrow as pa
-
-        column = rows.column(ACTION)
-        coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-        places = [self._index.get(str(label), -1) for label in coded.dictionary.to_pylist()]
-        indices = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        actions: Integers = np.array([*places, -1], dtype=np.int64)[indices]
-        if (actions < 0).any():
-            row = int(np.flatnonzero(actions < 0)[0])
-            raise ContextError(
-                f"{self._made.place}, row {first_row + row + 1:,}: the action {column[row].as_py()!r} is none of the "
-                f"policy's: {', '.join(list(self._index)[:10])}"
-            )
-        return actions
+        """Decisions of which something came are in flight no more; what fits is learnt."""
+        contexts, actions = self._made.contexts(rows, first_row), self._made.actions(rows, first_row)
+        if weighs_flight(self._policy):
+            is_over = ~np.isnan(values)
+            release_rows(self._policy, np.ascontiguousarray(contexts[is_over]), actions[is_over])
+        teach_rows(self._policy, np.ascontiguousarray(contexts[fits]), actions[fits], values[fits])
 
 
 def _update_rows(state: kernels.State, contexts: Floats, actions: Integers, outcomes: Floats) -> None:

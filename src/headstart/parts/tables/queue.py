@@ -17,13 +17,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from headstart import kernels
-from headstart.arrays import Bools, Floats
-from headstart.kernels import compiled, is_implemented, states_in
-from headstart.parts.abilities import OracleAbilities, missing_method
+from headstart.arrays import Bools, Floats, Integers
+from headstart.parts.abilities import OracleAbilities
 from headstart.parts.contracts import Oracle
-from headstart.parts.tables.chances import chances_of
-from headstart.parts.wrapper import layers
+from headstart.parts.tables.chances import Foresight, chances_of, foresee
+from headstart.parts.tables.flight import expect_rows, weighs_flight
 
 _FINENESS = 8  # a place is 1/8 further in the queue than the one before
 _AT_A_PLACE = 32  # users of the sample that stand for all who are decided at one place
@@ -61,23 +59,16 @@ class Queue:
             for share, found in zip(self.shares, asked, strict=True):
                 total += share * found
             return total
-        first = chances_of(self.places[0], contexts, available)
+        ask, everybody = foresee(self.places[0], contexts, available), np.arange(len(contexts))
+        first = ask(self.places[0], slice(None))
         if len(self.places) == 1:
             return first
-        last = chances_of(self.places[-1], contexts, available)
         total = np.empty_like(first)
-        self._average(0, len(self.places) - 1, first, last, contexts, available, total)
+        self._average(0, len(self.places) - 1, first, ask(self.places[-1], slice(None)), ask, everybody, total)
         return total
 
     def _average(
-        self,
-        low: int,
-        high: int,
-        first: Floats,
-        last: Floats,
-        contexts: Floats,
-        available: Bools | None,
-        out: Floats,
+        self, low: int, high: int, first: Floats, last: Floats, ask: Foresight, users: Integers, out: Floats
     ) -> None:
         """The shares of places low..high times their chances, into `out`; the chances at both ends are known.
 
@@ -93,21 +84,11 @@ class Queue:
         if not rows.size:
             return
         middle = (low + high) // 2
-        chosen, mask = contexts[rows], None if available is None else available[rows]
-        between = chances_of(self.places[middle], chosen, mask)
+        between = ask(self.places[middle], users[rows])
         left, right = np.empty_like(between), np.empty_like(between)
-        self._average(low, middle, first[rows], between, chosen, mask, left)
-        self._average(middle, high, between, last[rows], chosen, mask, right)
+        self._average(low, middle, first[rows], between, ask, users[rows], left)
+        self._average(middle, high, between, last[rows], ask, users[rows], right)
         out[rows] = left + right - between * self.shares[middle]  # it stands in both halves
-
-
-def weighs_flight(policy: Oracle) -> bool:
-    """Whether it is anything to the policy that decisions are in flight."""
-    inner = list(layers(policy))[-1]
-    state = OracleAbilities(inner).kernel_state
-    if state is not None:
-        return is_implemented(kernels.expect, type(state))
-    return missing_method(inner, "expect") is None
 
 
 def line_up(policy: Oracle, n_users: int, contexts: Floats, available: Bools | None) -> Queue:
@@ -128,31 +109,18 @@ def line_up(policy: Oracle, n_users: int, contexts: Floats, available: Bools | N
         chances = chances_of(moving, contexts[rows], mask)
         if not (chances.max(axis=1) == 1.0).all():
             rest = t + block
-        for row, chance in zip(rows.tolist(), chances, strict=True):
-            carried += chance * (block / rows.size)
-            whole = np.floor(carried)
-            carried -= whole
-            told += int(whole.sum())
-            if whole.any():
-                _tell(moving, contexts[row], whole)
+        expected = carried + np.cumsum(chances * (block / rows.size), axis=0)
+        whole = np.diff(np.floor(expected), axis=0, prepend=0.0)
+        carried = expected[-1] - np.floor(expected[-1])
+        told += int(whole.sum())
+        _tell(moving, contexts[rows], whole)
         t += block
     ends = np.array([*starts[1:], n_users], dtype=np.float64)
     return Queue(places, (ends - np.array(starts)) / n_users, tuple(starts), n_before_rest=rest)
 
 
-def _expect_all(state: kernels.State, context: Floats, times: Floats) -> None:
-    for action in range(times.size):
-        for _ in range(int(times[action])):
-            kernels.expect(state, context, action)
-
-
-def _tell(policy: Oracle, context: Floats, times: Floats) -> None:
-    """Tell the policy so many decisions of each action for such a user, (K,); at most as many as it is ever told."""
-    most = np.minimum(times, float(_MOST_TOLD))
-    state = OracleAbilities(policy).kernel_state
-    if state is not None and is_implemented(kernels.expect, type(state)):
-        compiled(_expect_all, *states_in((state,)))(state, context, most)
-        return
-    for action in range(most.size):
-        for _ in range(int(most[action])):
-            OracleAbilities(policy).expect(context if context.size else None, action)
+def _tell(policy: Oracle, contexts: Floats, times: Floats) -> None:
+    """Tell the policy so many decisions of each action for such users, (n, K); at most as many as it is ever told."""
+    most = np.minimum(times, float(_MOST_TOLD)).astype(np.int64).ravel()
+    users, actions = np.divmod(np.repeat(np.arange(most.size), most), times.shape[1])
+    expect_rows(policy, contexts[users], actions)

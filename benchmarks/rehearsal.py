@@ -14,7 +14,7 @@ time" is a day after all others), also over those logs alone for which a last da
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -64,7 +64,14 @@ class Same:
 
 
 def rehearse_and_meet(
-    world: World, seed: int, *, per_day: int, days: int, runs: int, fresh: int
+    world: World,
+    seed: int,
+    *,
+    per_day: int,
+    days: int,
+    runs: int,
+    fresh: int,
+    policies: Sequence[str] = (START, FLOORED, AB_TEST),
 ) -> dict[str, Meeting]:
     """The rehearsal of one log of a family, where the log is right, and its policies with fresh users."""
     drawn = world.draw(np.random.default_rng([seed, 16]))
@@ -73,11 +80,12 @@ def rehearse_and_meet(
     first = start(drawn.log, horizon=n_users, rng=seed)
     evidence = gather_evidence(take_in(drawn.log, 50_000, 0).whole, first.audit.summary, None)
     made = make_policies(drawn.log, evidence, None, n_users, first, seed)
-    chosen = {name: made[name] for name in (AB_TEST, START, FLOORED)}
+    chosen = {name: made[name] for name in (AB_TEST, *policies)}  # all are compared with the test
     told = {each.policy: each for each in Stage(evidence, chosen, per_day, days, runs, seed).play(SCENARIOS[0])}
     return {
         name: _meet(drawn, Candidate(policy, floor, evidence, per_day, LEVEL, {}), told[name], fresh, seed)
         for name, (policy, floor) in chosen.items()
+        if name in policies
     }
 
 
@@ -97,7 +105,7 @@ def _meet(drawn: DrawnWorld, candidate: Candidate, told: Outlook, fresh: int, se
 def print_family(name: str, meetings: list[dict[str, Meeting]]) -> None:
     """One family's figures, a line for each policy."""
     print(f"\n{name}: {len(meetings)} logs")
-    for policy in (START, FLOORED, AB_TEST):
+    for policy in meetings[0]:
         met = [each[policy] for each in meetings]
         said = np.array([each.forecast.regret.mean for each in met])
         real = np.array([each.regrets.mean() for each in met])
@@ -134,6 +142,7 @@ def main() -> None:
     parser.add_argument("--days", type=int, default=14)
     parser.add_argument("--seed", type=int, default=16)
     parser.add_argument("--families", nargs="+", choices=list(FAMILIES), default=list(FAMILIES))
+    parser.add_argument("--policies", nargs="+", default=[START, FLOORED, AB_TEST])
     options = parser.parse_args()
     for name in options.families:
         met = [
@@ -144,6 +153,7 @@ def main() -> None:
                 days=options.days,
                 runs=options.runs,
                 fresh=options.fresh,
+                policies=options.policies,
             )
             for i in range(options.logs)
         ]

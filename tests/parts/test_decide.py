@@ -1,5 +1,7 @@
 """A table in, a table out: the same id the same action, true propensities, and clear words where a table is wrong."""
 
+import json
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as csv
@@ -216,6 +218,42 @@ def test_the_account_says_who_gets_what_and_why(policy):
             ContextError,
             "column 'age' in row 7 must be a number, got 'old'",
         ),
+        (
+            lambda t: t.set_column(0, "id", pa.array([b"\xff", *(bytes([i]) for i in range(9))])),
+            {},
+            ContextError,
+            "an id must be text or a whole number, the column is binary",
+        ),
+        (
+            lambda t: t.set_column(2, "city", pa.array([["north"]] * 10)),
+            {},
+            ContextError,
+            "column 'city' must hold one category a user, the column is list",
+        ),
+        (
+            lambda t: t.append_column("age", t.column("age")),
+            {},
+            ContextError,
+            "the column 'age' stands there twice: rename one of them",
+        ),
+        (
+            lambda t: [*t.to_pylist(), {"id": "ten", "age": 3.0, "city": "north"}],
+            {},
+            ContextError,
+            "the list of users: a column has values of mixed types",
+        ),
+        (
+            lambda t: t.append_column("may", pa.array([[["mail"]]] * 10)),
+            {"available": "may"},
+            ActionError,
+            "which is no action; known: call, later",
+        ),
+        (
+            lambda t: t.append_column("may", pa.array(['[{"mail": 1}]'] * 10)),
+            {"available": "may"},
+            ActionError,
+            "which is no action; known: call, later",
+        ),
         (lambda t: t, {"unseen": "shrug"}, OptionError, "unseen must be 'warn' or 'error'"),
         (lambda t: t, {"floor": 1.5}, HeadstartError, "floor"),
         (
@@ -233,6 +271,21 @@ def test_a_table_that_is_wrong_is_refused_with_the_place_and_nothing_is_written(
     with pytest.raises(error, match=words):
         policy.decide(change(make_users(10)), **options).write(tmp_path / "decisions.parquet")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_kept_is_written_as_each_kind_of_file_has_it(tmp_path):
+    """JSON has no NaN, and text has no bytes."""
+    kept = pa.table({"id": [1, 2], "spent": [np.nan, 2.5], "tag": [b"\xff", None], "seen": [[1.5, np.nan], None]})
+    decisions = hs.ABTest(2, rng=0).decide(kept, keep=["spent", "tag", "seen"])
+    for name in ("d.jsonl", "d.csv", "d.parquet"):
+        decisions.write(tmp_path / name)
+    told = [json.loads(line) for line in (tmp_path / "d.jsonl").read_text().splitlines()]
+    assert [(row["spent"], row["tag"], row["seen"]) for row in told] == [
+        (None, "b'\\xff'", [1.5, None]),
+        (2.5, None, None),
+    ]
+    assert csv.read_csv(tmp_path / "d.csv").column("tag").to_pylist() == ["b'\\xff'", ""]
+    assert parquet.read_table(tmp_path / "d.parquet").column("tag").to_pylist() == [b"\xff", None]
 
 
 def test_a_table_with_the_outcome_in_it_is_refused(tmp_path):

@@ -26,7 +26,10 @@ def rehearse_log(
         str | None,
         typer.Option(help="Columns that decisions look at: [bold]age,city[/bold]; if not given, one action for all."),
     ] = None,
-    worlds: Annotated[int, typer.Option(help="Worlds that are drawn for each scenario.", min=2)] = 100,
+    worlds: Annotated[
+        int | None,
+        typer.Option(help="Worlds that are drawn for each scenario; if not given, 100, fewer for many users.", min=2),
+    ] = None,
     seed: Seed = 0,
     jobs: Jobs = CORES,
     as_json: AsJson = False,
@@ -43,18 +46,19 @@ def rehearse_log(
 
     The exit code is 0 whatever comes out, and 1 if the log cannot be read or rehearsed.
     """
-    from headstart.judgement.rehearsal.rehearse import count_rehearsal_steps, rehearse
+    from headstart.judgement.rehearsal.rehearse import count_rehearsal_steps, count_worlds, rehearse
 
     if html is not None:
         check_page(html)
     table = log.scan()
-    with progress_bar("rehearse", count_rehearsal_steps(worlds)) as advance:
+    runs = worlds or count_worlds(users_per_day * days)
+    with progress_bar("rehearse", count_rehearsal_steps(runs)) as advance:
         found = rehearse(
             table,
             users_per_day=users_per_day,
             days=days,
             decide_on=split_names(decide_on),
-            runs=worlds,
+            runs=runs,
             seed=seed,
             n_jobs=jobs,
             progress=advance,

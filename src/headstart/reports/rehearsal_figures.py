@@ -65,7 +65,7 @@ def _draw_gains(found: Rehearsal) -> str:
             annotation_clip=False,
         )
     axes.set_xlabel("day")
-    axes.set_ylabel("earned more than today's policy")
+    axes.set_ylabel(f"{found.unit} more than by today's policy")
     axes.grid(axis="y", lw=0.4, alpha=0.5)
     return as_svg(figure)
 
@@ -93,7 +93,7 @@ def _draw_scenarios(found: Rehearsal) -> str:
     axes.set_yticks(range(len(scenarios)), scenarios)
     axes.tick_params(axis="y", length=0)
     axes.locator_params(axis="x", nbins=5)
-    axes.set_xlabel(f"earned in {found.days} days beside the A/B test")
+    axes.set_xlabel(f"{found.unit} in {found.days} days beside the A/B test")
     axes.grid(axis="x", lw=0.4, alpha=0.5)
     figure.legend(loc="outside upper left", ncols=len(names), frameon=False, fontsize=8.5, handletextpad=0.3)
     return as_svg(figure)

@@ -28,7 +28,7 @@ def tell_expectation(found: Rehearsal) -> str:
         else "It does no worse in the other scenarios."
     )
     return (
-        f"Where the log is right it earns {signed(ours.over_today.mean)} beside {TODAY} and "
+        f"Where the log is right it earns {signed(ours.over_today.mean)} of {found.unit} beside {TODAY} and "
         f"{signed(ours.over_ab.mean)} beside an {AB_TEST} over {found.days} days, that is "
         f"{signed(ours.over_today.mean / found.days)} and {signed(ours.over_ab.mean / found.days)} a day. {price}"
     )
@@ -61,7 +61,7 @@ def _write_gains(found: Rehearsal) -> Section:
         "gains",
         "What is it expected to earn?",
         (
-            f"Where the log is right, over all {found.n_users:,} users, in units of the outcome; in brackets what "
+            f"Where the log is right: {found.unit}, added up over all {found.n_users:,} users; in brackets what "
             "nine worlds of ten lie between. Lost is against the best action from the first user on.",
         ),
         ("policy", f"beside {TODAY}", "a day", f"beside the {AB_TEST}", "a day", "lost"),
@@ -122,8 +122,8 @@ def _write_scenarios(found: Rehearsal) -> Section:
         "scenarios",
         "And if the log is wrong?",
         (
-            f"Earned in all beside the {AB_TEST}, on average over each scenario's worlds. The last column is its "
-            "price when luck is bad too: one world of twenty of the worst scenario is worse.",
+            f"Earned of {found.unit} in all beside the {AB_TEST}, on average over each scenario's worlds. The last "
+            "column is its price when luck is bad too: one world of twenty of the worst scenario is worse.",
             *(f"{name[:1].upper()}{name[1:]}: {words}." for name, words in found.scenarios.items()),
         ),
         ("policy", *found.scenarios, "worst, 5 %"),

@@ -12,7 +12,7 @@ from benchmarks.rehearsal import FAMILIES, FLOORED, START, rehearse_and_meet
 import headstart as hs
 from headstart.judgement.rehearsal.policies import AB_TEST, COLD, TODAY, WINNER, find_test_users
 from headstart.judgement.rehearsal.rehearsal import DayKnown, OverWorlds
-from headstart.judgement.rehearsal.rehearse import POLICIES, count_rehearsal_steps
+from headstart.judgement.rehearsal.rehearse import POLICIES, count_rehearsal_steps, count_worlds
 from headstart.judgement.rehearsal.worlds import RIGHT, SCENARIOS, gather_evidence
 from headstart.reports.rehearsal_page import make_rehearsal_page
 
@@ -84,6 +84,25 @@ def test_steps_are_counted():
     steps: list[int] = []
     hs.rehearse(make_log(60), users_per_day=5, days=2, runs=2, progress=steps.append)
     assert sum(steps) == count_rehearsal_steps(2)
+
+
+def test_very_many_users_are_rehearsed_in_fewer_worlds():
+    """40 policies and scenarios: 250,000 users 100 times are a billion rounds; ten times as many have ten worlds."""
+    assert [count_worlds(n) for n in (1, 250_000, 500_000, 2_500_000, 10**9)] == [100, 100, 50, 10, 10]
+    told = hs.rehearse(make_log(60), users_per_day=5, days=2, runs=2).limits
+    assert any("There are 2 worlds in a scenario, not 100" in limit for limit in told)
+
+
+def test_sums_are_called_by_the_logs_own_column(found: hs.Rehearsal, tmp_path):
+    """Of a log in memory nobody knows what the outcome is called."""
+    assert found.outcome is None
+    assert "the outcome, added up over all 300 users" in make_rehearsal_page(found)
+    rows = "".join(f"{'ab'[i % 2]},{(7 * i) % 11}\n" for i in range(80))
+    (tmp_path / "log.csv").write_text("offer,revenue in $\n" + rows)
+    log = hs.read_log(tmp_path / "log.csv", action="offer", outcome="revenue in $")
+    page = make_rehearsal_page(hs.rehearse(log, users_per_day=5, days=2, runs=2))
+    assert "of revenue in $ beside today" in page
+    assert "revenue in $, added up over all 10 users" in page
 
 
 def test_it_says_what_it_cannot_know(found: hs.Rehearsal):

@@ -52,7 +52,7 @@ class DayKnown:
 
 @dataclass(frozen=True, eq=False)
 class Outlook:
-    """One policy in one scenario. Sums are over all users of the rehearsal, in units of the outcome."""
+    """One policy in one scenario. Sums of the outcome are over all users of the rehearsal."""
 
     policy: str
     scenario: str
@@ -94,6 +94,12 @@ class Rehearsal:
     forecasts: tuple[Outlook, ...]
     advice: Advice
     limits: tuple[str, ...]  # what it cannot know
+    outcome: str | None = None  # the log's column of outcomes; None: nobody said what it is called
+
+    @property
+    def unit(self) -> str:
+        """What is earned, in words."""
+        return "the outcome" if self.outcome is None else self.outcome
 
     @property
     def n_users(self) -> int:

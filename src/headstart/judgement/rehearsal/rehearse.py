@@ -35,14 +35,23 @@ from headstart.judgement.start.start import start
 from headstart.judgement.start.started import Started
 from headstart.logs.any_log import AnyLog
 from headstart.logs.log import Log
+from headstart.parts.identity import identity_of
 
 POLICIES = (AB_TEST, COLD, *(each.name for each in SETTINGS), WINNER, TODAY)
 RUNS = 100
+FEWEST_RUNS = 10
+_MOST_ROUNDS = 10**9  # that are simulated, unless the fewest worlds take more: a quarter of an hour on one core
+_N_SIMULATED = len(SCENARIOS) * (len(POLICIES) - 2)  # each world is met so many times
+
+
+def count_worlds(n_users: int) -> int:
+    """Worlds of a scenario, if nobody says how many: 100, and fewer of them if very many users are to come."""
+    return min(max(_MOST_ROUNDS // (_N_SIMULATED * n_users), FEWEST_RUNS), RUNS)
 
 
 def count_rehearsal_steps(runs: int) -> int:
     """Calls of `progress`."""
-    return len(SCENARIOS) * (len(POLICIES) - 2) * runs
+    return _N_SIMULATED * runs
 
 
 def rehearse(
@@ -51,7 +60,7 @@ def rehearse(
     users_per_day: int,
     days: int = 28,
     decide_on: Sequence[str | int] | None = None,
-    runs: int = RUNS,
+    runs: int | None = None,
     seed: int = 0,
     n_jobs: int = 1,
     progress: Callable[[int], None] | None = None,
@@ -68,7 +77,8 @@ def rehearse(
     decide_on
         The columns that decisions may look at; None: one best action for all. As in `start`.
     runs
-        Worlds that are drawn for each scenario.
+        Worlds that are drawn for each scenario. None: 100, and down to 10 of them for more than 250,000 users in all,
+        so that a billion rounds are simulated.
     seed, n_jobs
         Every world has its own streams: the result does not depend on the number of threads.
     progress
@@ -79,7 +89,8 @@ def rehearse(
     Cost: about a microsecond per user, policy, run and scenario without contexts, some 40 of them per user and run.
     """
     per_day, n_days = check_whole("users_per_day", users_per_day), check_whole("days", days)
-    n_runs, n_users = check_whole("runs", runs), per_day * n_days
+    n_users = per_day * n_days
+    n_runs = count_worlds(n_users) if runs is None else check_whole("runs", runs)
     check_number("runs", n_runs, low=2)
     first = start(log, decide_on=decide_on, horizon=n_users, rng=seed)
     rows = take_in(log, StartOptions.most_rows, 0).whole
@@ -121,8 +132,14 @@ def _report(played: _Played, first: Started, rows: Log, evidence: Evidence) -> R
         test_users=find_test_users(evidence, n_users),
         scenarios={each.name: each.words for each in SCENARIOS},
         advice=advise(played.forecasts, SCENARIOS, trust, variance, n_users),
-        limits=_name_limits(first, rows),
+        limits=_name_limits(first, rows, played.runs),
+        outcome=_outcome_of(first),
     )
+
+
+def _outcome_of(first: Started) -> str | None:
+    identity = identity_of(first)
+    return None if identity is None else identity.outcome
 
 
 def _that_vary(rows: Log, decided: Integers | None) -> Integers | None:
@@ -132,7 +149,7 @@ def _that_vary(rows: Log, decided: Integers | None) -> Integers | None:
     return decided
 
 
-def _name_limits(first: Started, rows: Log) -> tuple[str, ...]:
+def _name_limits(first: Started, rows: Log, runs: int) -> tuple[str, ...]:
     """What no rehearsal from a log can know."""
     limits = [
         "The worlds come from the log. What it never saw (a new kind of user, a new season, a rival's price) is in "
@@ -142,6 +159,11 @@ def _name_limits(first: Started, rows: Log) -> tuple[str, ...]:
         f"The best action is known when users' own means say so with {LEVEL:.0%} at the end of a day; looking every "
         "day makes that a little too easy.",
     ]
+    if runs < RUNS:
+        limits.append(
+            f"There are {runs} worlds in a scenario, not {RUNS}: means are less sure, and so are the ends of what "
+            "nine worlds of ten lie between."
+        )
     if first.audit.verdict.severity != "fine":
         limits.insert(0, f"The audit says of this log: {first.audit.verdict.decision}. {first.audit.verdict.summary}")
     if rows.units is not None:

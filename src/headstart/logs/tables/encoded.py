@@ -26,7 +26,7 @@ def encode_portion(encoding: Encoding, rows: pa.RecordBatch, place: str, first_r
         values = rows.column(column)
         where = f"{place}: context column {column!r}"
         if column in encoding.categories:
-            j += _fill_categories(matrix, j, encoding, column, values, found)
+            j += _fill_categories(matrix, j, encoding, column, _check_flat(values, where), found)
             continue
         numbers = _as_numbers(values, where, first_row)
         is_known = np.isfinite(numbers)
@@ -63,6 +63,14 @@ def _as_numbers(values: pa.Array, where: str, first_row: int) -> Floats:
             raise ContextError(f"{where} in row {first_row + row + 1:,} must be a number, got {value!r}") from None
         out[row] = np.nan if number is None else number
     return out
+
+
+def _check_flat(values: pa.Array, where: str) -> pa.Array:
+    import pyarrow as pa
+
+    if pa.types.is_nested(values.type):
+        raise ContextError(f"{where} must hold one category a user, the column is {values.type}")
+    return values
 
 
 def _fill_categories(

@@ -42,7 +42,10 @@ def hash_ids(ids: pa.Array, key: Words, place: str, first_row: int) -> Words:
     if pa.types.is_integer(kind) and kind != pa.uint64():
         compiled(hash_numbers)(ids.cast(pa.int64()).to_numpy(), key, out)
         return out
-    texts = ids.cast(pa.large_string())
+    try:
+        texts = ids.cast(pa.large_string())
+    except pa.ArrowInvalid as error:
+        raise ContextError(f"{place}: an id must be text or a whole number, the column is {kind} ({error})") from None
     ends = np.frombuffer(texts.buffers()[1], dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]
     letters = texts.buffers()[2]
     held = np.frombuffer(letters, dtype=np.uint8) if letters is not None and letters.size else np.zeros(1, np.uint8)

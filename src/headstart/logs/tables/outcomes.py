@@ -7,6 +7,8 @@ duplicate, with another value it is conflicting, after the end of the window it 
 from __future__ import annotations
 
 import datetime
+import math
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -65,7 +67,7 @@ def read_outcomes(table: UserTable, id: str, outcome: str, window: Window | None
         is_empty = np.isnan(values)
         is_late: Bools = np.zeros(values.size, dtype=np.bool_)
         if window is not None:
-            is_late = as_times(rows.column(window.column)) > window.until
+            is_late = _as_moments(rows.column(window.column), table.place, window.column) > window.until
         n_empty, n_late = n_empty + int(is_empty.sum()), n_late + int((is_late & ~is_empty).sum())
         kept = ~is_empty & ~is_late
         parts.append((one[kept], two[kept], values[kept]))
@@ -74,10 +76,9 @@ def read_outcomes(table: UserTable, id: str, outcome: str, window: Window | None
 
 def as_deadline(text: str) -> float:
     """The end of a window as it is written: a number, a day or a moment (of UTC, if it says nothing else)."""
-    try:
-        return float(text)
-    except ValueError:
-        pass
+    with suppress(ValueError):
+        if math.isfinite(float(text)):
+            return float(text)
     try:
         moment = datetime.datetime.fromisoformat(text)
     except ValueError:
@@ -105,15 +106,42 @@ def _first_of_each(parts: list[tuple[Words, Words, Floats]], n_late: int, n_empt
     )
 
 
+def _as_moments(column: pa.Array, place: str, name: str) -> Floats:
+    """The times of outcomes; one without a time is NaN, and never late."""
+    import pyarrow as pa
+
+    moments = np.full(len(column), np.nan)
+    is_known = column.is_valid().to_numpy(zero_copy_only=False)
+    try:
+        moments[is_known] = as_times(_read_times(column.drop_null()))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise OutcomeError(f"{place}: the column {name!r} must hold the times of outcomes ({error})") from None
+    return moments
+
+
+def _read_times(column: pa.Array) -> pa.Array:
+    """Text as moments (of UTC, if it says nothing else), if it is not a number."""
+    import pyarrow as pa
+
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return column
+    for kind in (pa.float64(), pa.timestamp("us"), pa.timestamp("us", tz="UTC")):
+        with suppress(pa.ArrowInvalid):
+            return column.cast(kind)
+    return column
+
+
 def _as_values(column: pa.Array, place: str, name: str, first_row: int) -> Floats:
     import pyarrow as pa
 
     try:
-        numbers = column.cast(pa.float64())
-    except pa.ArrowInvalid:
-        strange = next((row, each) for row, each in enumerate(column.to_pylist()) if not _is_number(each))
+        numbers = column.cast(pa.float64(), safe=False)  # of a whole number beyond 2^53 the last digits are lost
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        row, strange = next(
+            ((row, each) for row, each in enumerate(column.to_pylist()) if not _is_number(each)), (0, column.type)
+        )
         raise OutcomeError(
-            f"{place}, row {first_row + strange[0] + 1:,}: the outcome {name!r} must be a number, got {strange[1]!r}"
+            f"{place}, row {first_row + row + 1:,}: the outcome {name!r} must be a number, got {strange!r}"
         ) from None
     filled = numbers.fill_null(np.nan) if numbers.null_count else numbers
     values = np.array(filled.to_numpy(zero_copy_only=False))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,11 @@ class UserTable:
     can_overlap: bool = True  # whether it can be read again while it is being read: a connection has one answer
     is_encoded: bool = False  # the columns are a log's encoded ones, which are numbers
 
+    def __post_init__(self) -> None:
+        twice = [name for name, n in Counter(self.schema.names).items() if n > 1]
+        if twice:
+            raise ContextError(f"{self.place}: the column {twice[0]!r} stands there twice: rename one of them")
+
     @property
     def columns(self) -> tuple[str, ...]:
         return tuple(self.schema.names)
@@ -62,7 +68,7 @@ def open_users(source: object, context_names: Sequence[str] = ()) -> UserTable:
     if is_path(source):
         return _of_path(source)
     if _is_records(source):
-        return _of_table(pa.Table.from_pylist(list(source)), "the list of users")  # type: ignore[call-overload]
+        return _of_records(list(source))  # type: ignore[call-overload]
     if isinstance(source, np.ndarray | list | tuple):
         return _of_matrix(source, context_names, "the matrix of users")
     if is_frame(source):
@@ -75,6 +81,16 @@ def open_users(source: object, context_names: Sequence[str] = ()) -> UserTable:
 
 def _is_records(source: object) -> bool:
     return isinstance(source, list | tuple) and bool(source) and all(isinstance(each, Mapping) for each in source)
+
+
+def _of_records(records: list[dict[str, object]]) -> UserTable:
+    import pyarrow as pa
+
+    place = "the list of users"
+    try:
+        return _of_table(pa.Table.from_pylist(records), place)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise ContextError(f"{place}: a column has values of mixed types ({error})") from None
 
 
 def _of_table(table: pa.Table, place: str) -> UserTable:

@@ -29,7 +29,7 @@ def read_masks(
     index = {name: a for a, name in enumerate(action_names)}
     by_text = {str(name): a for name, a in index.items()}
     if pa.types.is_nested(values.type):
-        items: list[object] = [None if each is None else tuple(each) for each in values.to_pylist()]
+        items = [None if each is None else tuple(map(_as_label, each)) for each in values.to_pylist()]
         distinct = {each: i for i, each in enumerate(dict.fromkeys(items))}
         inverse = np.array([distinct[each] for each in items], dtype=np.int64)
     else:
@@ -63,7 +63,12 @@ def _labels(value: object) -> list[Hashable]:
     text = str(value).strip()
     if text.startswith("["):
         try:
-            return list(json.loads(text))
+            return [_as_label(each) for each in json.loads(text)]
         except json.JSONDecodeError:
             pass
     return [part.strip() for part in text.split(SEPARATOR) if part.strip()]
+
+
+def _as_label(value: Hashable | list[object] | dict[str, object]) -> Hashable:
+    """A list or a mapping is nobody's label: as text it is not found, and is named."""
+    return str(value) if isinstance(value, list | dict) else value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -79,7 +80,13 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
 
     if pa.types.is_dictionary(kind):
         return kind.value_type
-    return pa.string() if pa.types.is_nested(kind) else kind
+    return pa.string() if pa.types.is_nested(kind) or _is_bytes(kind) else kind
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind))
 
 
 def _as_plain(rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
@@ -90,14 +97,25 @@ def _as_plain(rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     for field in schema:
         column = rows.column(field.name)
         if pa.types.is_nested(column.type):
-            columns.append(pa.array([json.dumps(each) for each in column.to_pylist()], type=pa.string()))
+            columns.append(pa.array([json.dumps(each, default=str) for each in column.to_pylist()], type=pa.string()))
+        elif _is_bytes(column.type):  # as JSON lines have them
+            columns.append(pa.array([each if each is None else str(each) for each in column.to_pylist()]))
         else:
             columns.append(column.cast(field.type))
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _put_json(file: IO[str], rows: pa.RecordBatch) -> None:
-    file.writelines(json.dumps(row, default=str) + "\n" for row in rows.to_pylist())
+    file.writelines(json.dumps(_without_nan(row), default=str, allow_nan=False) + "\n" for row in rows.to_pylist())
+
+
+def _without_nan(value: object) -> object:
+    """JSON has no word for a number that is none: null."""
+    if isinstance(value, dict):
+        return {name: _without_nan(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_without_nan(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @contextmanager

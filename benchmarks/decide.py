@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
-import subprocess
 import sys
 import tempfile
 import time
@@ -23,7 +21,7 @@ import duckdb
 import numpy as np
 
 import headstart as hs
-from benchmarks.timing import print_table
+from benchmarks.timing import cost_of, print_table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -132,17 +130,15 @@ class Job(NamedTuple):
 
 def tell(started: Clock) -> None:
     now = Clock.now()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(now.wall - started.wall, now.processor - started.processor, peak)
+    print(now.wall - started.wall, now.processor - started.processor)
 
 
 def in_process(*arguments: object) -> Job:
     """A job in a process of its own."""
     command = [sys.executable, "-m", "benchmarks.decide", "--job", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(done.stderr[-2000:])
-    return Job(*map(float, done.stdout.split()[-3:]))
+    cost = cost_of(command)
+    seconds, processor = map(float, cost.output.split()[-2:])
+    return Job(seconds, processor, cost.megabytes)
 
 
 def best_of(jobs: list[Job]) -> Job:

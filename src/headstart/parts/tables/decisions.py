@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from headstart.arrays import Floats
 from headstart.checks import check_number
@@ -90,10 +91,10 @@ class DecisionTable:
         self.account = tally.account(self.rule)
 
     def _portions(self) -> Iterator[Portion]:
-        """Portions in their order, a few of them decided at once."""
+        """Portions in their order, a few decided at once: they are the threads, and matrix products have one each."""
         waiting: deque[Future[Portion]] = deque()
         first_row = 0
-        with ThreadPoolExecutor(self.rule.n_threads) as pool:
+        with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(self.rule.n_threads) as pool:
             for rows in self._users.read(self.rule.asked.columns(self.rule.names)):
                 waiting.append(pool.submit(self.rule.decide, rows, first_row))
                 first_row += rows.num_rows

@@ -28,6 +28,7 @@ _AT_A_PLACE = 32  # users of the sample that stand for all who are decided at on
 _QUIET = 16  # times as many users as before the last one who was tried on: then the queue is taken to stay as it is
 _FEWEST = 64  # users who are looked at in any case, as if one of them had been
 _MOST_TOLD = 200_000  # decisions in flight that a policy is told of
+_AT_ONCE = 1 << 14  # users whose forecasts are in memory
 _MOST_KNOWN = 4096  # sets of available actions whose chances are kept
 
 
@@ -59,13 +60,19 @@ class Queue:
             for share, found in zip(self.shares, asked, strict=True):
                 total += share * found
             return total
-        ask, everybody = foresee(self.places[0], contexts, available), np.arange(len(contexts))
-        first = ask(self.places[0], slice(None))
         if len(self.places) == 1:
-            return first
-        total = np.empty_like(first)
-        self._average(0, len(self.places) - 1, first, ask(self.places[-1], slice(None)), ask, everybody, total)
+            return chances_of(self.places[0], contexts, available)
+        total = np.empty((len(contexts), self.places[0].n_actions))
+        for start in range(0, len(contexts), _AT_ONCE):
+            some = slice(start, start + _AT_ONCE)
+            self._average_all(contexts[some], None if available is None else available[some], total[some])
         return total
+
+    def _average_all(self, contexts: Floats, available: Bools | None, out: Floats) -> None:
+        """The shares of all places times their chances, into `out`."""
+        ask = foresee(self.places[0], contexts, available)
+        first, last = ask(self.places[0], slice(None)), ask(self.places[-1], slice(None))
+        self._average(0, len(self.places) - 1, first, last, ask, np.arange(len(contexts)), out)
 
     def _average(
         self, low: int, high: int, first: Floats, last: Floats, ask: Foresight, users: Integers, out: Floats

@@ -227,7 +227,7 @@ def _epsilon_kinds() -> dict[str, Kind]:
     for has_vectors in (False, True):
         for epsilon in (0.1, 0.05):
             for k in (3, 10):
-                for n in (500, 2_000, 5_000):
+                for n in (100, 300, 500, 2_000, 5_000):
                     name = f"epsilon-greedy {epsilon} K={k} N={n}" + (" vectors" if has_vectors else "")
                     kinds[name] = partial(epsilon_greedy, epsilon=epsilon, k=k, n=n, has_vectors=has_vectors)
     return kinds

@@ -93,7 +93,9 @@ def show_means(n_logs: int) -> None:
             print(f"{kind:8s} {given:9s} propensities  {held:.4f}", flush=True)
 
 
-def show_robust(family: Family, n_logs: int, kinds: list[str], actions: list[int], sizes: list[int]) -> None:
+def show_robust(
+    family: Family, n_logs: int, kinds: list[str], actions: list[int], sizes: list[int], first: int
+) -> None:
     """Coverage of `intervals()` and of mean ± 1.96 s.e., pooled over actions and of the worst action."""
     print(f"DoublyRobust, 95 % intervals, {family.name} family, {n_logs} logs of 1,000 rows, fewer of more")
     print(
@@ -103,16 +105,17 @@ def show_robust(family: Family, n_logs: int, kinds: list[str], actions: list[int
         for k in actions:
             truth = true_means(kind, family, k)
             for n in sizes:
-                logs = max(15, int(n_logs * (1000 / n) ** 0.6))
+                n_drawn = max(15, int(n_logs * (1000 / n) ** 0.6))
+                logs = range(first, first + n_drawn)
                 for is_estimated in (False, True):
                     found = _cover(kind, family, k, n, logs, truth, is_estimated=is_estimated)
                     given = "estimated" if is_estimated else "true"
-                    print(f"{kind:12} {k:2} {n:6,} {given:12} {logs:5}  {found}", flush=True)
+                    print(f"{kind:12} {k:2} {n:6,} {given:12} {n_drawn:5}  {found}", flush=True)
 
 
-def _cover(kind: str, family: Family, k: int, n: int, n_logs: int, truth: Floats, *, is_estimated: bool) -> str:
+def _cover(kind: str, family: Family, k: int, n: int, logs: range, truth: Floats, *, is_estimated: bool) -> str:
     held, plain, errors, seconds = [], [], [], 0.0
-    for number in range(n_logs):
+    for number in logs:
         log = draw_log(np.random.default_rng([family.stream, 1, k, n, number]), kind, family, k, n)
         began = time.process_time()
         log = fill_missing(log.without_propensities()).log if is_estimated else log
@@ -123,10 +126,10 @@ def _cover(kind: str, family: Family, k: int, n: int, n_logs: int, truth: Floats
         plain.append(np.abs(summary.means - truth) <= 1.959964 * summary.standard_errors)
         errors.append(np.nan_to_num(summary.means - truth))
     shares = np.mean(held, axis=1)  # of a log's actions, which are not independent
-    error = float(shares.std(ddof=1) / np.sqrt(n_logs))
+    error = float(shares.std(ddof=1) / np.sqrt(len(logs)))
     return (
         f"{shares.mean():.3f} {error:.3f}  {np.mean(held, axis=0).min():.2f}  {np.mean(plain):15.3f}"
-        f"  {np.sqrt(np.mean(np.square(errors))):15.4f}  {1000 * seconds / n_logs:7.0f}"
+        f"  {np.sqrt(np.mean(np.square(errors))):15.4f}  {1000 * seconds / len(logs):7.0f}"
     )
 
 
@@ -139,10 +142,12 @@ def main() -> None:
     parser.add_argument("--kinds", nargs="*", default=list(ROBUST_KINDS), help="of --robust")
     parser.add_argument("--actions", type=int, nargs="*", default=[2, 5, 20], help="of --robust")
     parser.add_argument("--sizes", type=int, nargs="*", default=[1000, 5000, 20_000], help="of --robust")
+    parser.add_argument("--first", type=int, default=0, help="of --robust: the number of the first log, a seed")
     given = parser.parse_args()
     if given.robust:
         warnings.simplefilter("ignore")
-        show_robust(FAMILIES[given.family], given.logs or 200, given.kinds, given.actions, given.sizes)
+        family, n_logs = FAMILIES[given.family], given.logs or 200
+        show_robust(family, n_logs, given.kinds, given.actions, given.sizes, given.first)
     elif given.means:
         show_means(given.logs or 2000)
     else:

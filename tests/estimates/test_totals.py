@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from scipy.special import pdtr, pdtrc
 
-from headstart.estimates.totals import cluster_squares, judge_counts, judge_sums, judge_totals, worst_of_many
+from headstart.estimates.totals import (
+    cluster_squares,
+    judge_counts,
+    judge_sums,
+    judge_totals,
+    least_chances,
+    worst_of_many,
+)
 
 
 def judge_one(total, variance, largest, users):
@@ -32,6 +39,19 @@ def test_an_action_without_weights_is_not_judged():
     found = judge_totals(np.array([0.0, 5.0]), np.zeros(2), np.array([np.nan, 1.0]), np.array(5.0), np.array(5.0))
     assert np.isnan(found[0])
     assert worst_of_many(found) == 1.0
+
+
+def test_so_few_is_no_less_likely_than_that_the_others_have_their_own_actions():
+    """A policy that explores 5 % of the time did not in 10 rows of two actions, all of p = 0.96, four of the first:
+    its total is no larger if the other six have their own actions again, 0.96^6. The second group has one row."""
+    codes = np.array([0] * 4 + [1] * 6 + [2])
+    found = least_chances(np.array([0.96] * 10 + [0.3]), codes, (2, 2))
+    np.testing.assert_allclose(found, [[0.96**6, 0.96**4], [1.0, 0.3]])
+    weights, users = np.array([4 / 0.96, 6 / 0.96]), np.full(2, 10.0)
+    p = judge_totals(weights, weights * (1 / 0.96 - 1), np.full(2, 1 / 0.96), users, users, found[0])
+    np.testing.assert_allclose(p, np.minimum(1.0, 2.0 * found[0]))
+    without = judge_totals(weights, weights * (1 / 0.96 - 1), np.full(2, 1 / 0.96), users, users)
+    assert (without < [0.001, 0.05]).all()
 
 
 def test_what_was_certain_may_not_fail():

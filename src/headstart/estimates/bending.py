@@ -23,7 +23,7 @@ from headstart.estimates.weighted import root_sum_square
 
 LINES, CURVES, TREES = "lines", "curves", "boosted trees"
 _FEWEST_ROWS = 100  # for anything but lines
-_MANY_ROWS = 2_000  # with which trees are tried wherever curves are better than lines
+MANY_ROWS = 2_000  # with which trees are tried wherever curves are better than lines
 _TERMS = 20.0  # of a typical large residual behind a cell's sum, for it to be near normal
 _FOLDS = 5
 
@@ -67,7 +67,7 @@ def choose_regression(
         if best is None or _is_better(tried.errors, best.errors, weights, units):
             best = tried
     assert best is not None
-    is_bent = best.curves is not None and n >= _MANY_ROWS  # what bends may bend more than curves can
+    is_bent = best.curves is not None and n >= MANY_ROWS  # what bends may bend more than curves can
     if not (is_bent or _looks_bent(standard[0], actions, n_actions, best.errors)):
         return best.found
     return _try_trees(best, actions, outcomes, n_actions, weights, standard, units)

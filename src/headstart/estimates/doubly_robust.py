@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from headstart.arrays import Floats, Integers
-from headstart.estimates.bending import LINES
+from headstart.estimates.bending import LINES, MANY_ROWS
 from headstart.estimates.intervals import MeanSpread, OutcomeShape, mean_intervals, shape_of_rows
 from headstart.estimates.population import balancing_weights, find_shift
 from headstart.estimates.regression import Regressor, predict_others
@@ -27,8 +27,9 @@ from headstart.logs.log import Log
 from headstart.randomness import RNG
 
 # What estimated propensities and regressions are taken to have missed of the confounding by curves, of what they
-# found: sqrt(50 / rows of the action), at most all of it: two errors that fall as n^(-1/4) have such a product.
-_MISSED_ROWS = 50.0
+# found: sqrt(50 / rows of the action), at most all of it: two errors that fall as n^(-1/4) have such a product. Where
+# the log has too few rows for trees to be tried wherever something bends, what bends otherwise is missed more often.
+_MISSED_ROWS, _MISSED_BY_FEW = 50.0, 200.0
 
 
 def robust_terms(actions: Integers, outcomes: Floats, weights: Floats, predicted: Floats) -> Floats:
@@ -115,7 +116,8 @@ def _find_missed(log: Log, contexts: Floats, shares: Floats, inside: Floats) -> 
         squares[a] = (apart[:, a].mean() + moved[actions == a].sum()) ** 2 - noise * noise
     counts = np.bincount(actions, minlength=k)
     together = float(squares[counts > 0].mean())
-    missed = np.minimum(1.0, np.sqrt(_MISSED_ROWS / np.maximum(counts, 1)))
+    rows_missed = _MISSED_ROWS if actions.size >= MANY_ROWS else _MISSED_BY_FEW
+    missed = np.minimum(1.0, np.sqrt(rows_missed / np.maximum(counts, 1)))
     return np.where(counts > 0, missed * np.sqrt(np.maximum(np.maximum(squares, together), 0.0)), 0.0)
 
 

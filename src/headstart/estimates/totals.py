@@ -10,7 +10,8 @@ Three ways to judge it, each an array at a time, each two-sided:
   The gamma intervals of Fay and Feuer (1997) for weighted sums of Poisson counts: W is too large for n users if a
   gamma variable of mean W and variance v hardly lies below n, too small if one of mean W + m and variance v + m^2
   hardly lies above it. With equal weights and v = sum of w^2 they are Garwood's exact limits. v is Bernoulli's
-  instead.
+  instead. That a total is so small cannot be less likely than that all other rows have the actions that they have:
+  the product of their chances is a floor (`least_chances`), which small logs of policies that explore little need.
 - `judge_counts` has whole vectors of chances, so the expected number of rows E and its variance V are known. Of all
   sums of independent 0/1 draws with variance V, none is more skewed than a Poisson variable of mean V moved by E - V,
   and none has heavier tails than a binomial one of mean E (Hoeffding 1956): the smaller of the two tails.
@@ -30,10 +31,12 @@ from headstart.arrays import Floats, Integers
 _STILL = 1e-9  # relative: sums of floats that differ by less are the same
 
 
-def judge_totals(totals: Floats, variances: Floats, largest: Floats, fewest: Floats, most: Floats) -> Floats:
+def judge_totals(
+    totals: Floats, variances: Floats, largest: Floats, fewest: Floats, most: Floats, floors: Floats | float = 0.0
+) -> Floats:
     """Chances of totals as far off as these, if they should be between `fewest` and `most` users.
 
-    NaN where no weight is known.
+    `floors` are chances below which that of so few cannot lie. NaN where no weight is known.
     """
     from scipy.special import gammainc, gammaincc
 
@@ -42,10 +45,20 @@ def judge_totals(totals: Floats, variances: Floats, largest: Floats, fewest: Flo
         v = np.maximum(variances, _STILL * np.maximum(totals, 1e-300) ** 2)
         too_many = np.where(totals > 0.0, gammainc(totals**2 / v, most * totals / v), 1.0)
         y, spread = totals + largest, np.maximum(variances, 0.0) + largest**2
-        too_few = gammaincc(y**2 / spread, fewest * y / spread)
+        too_few = np.maximum(gammaincc(y**2 / spread, fewest * y / spread), floors)
     too_many = np.where(totals > most * (1.0 + _STILL), too_many, 1.0)
     too_few = np.where(totals < fewest * (1.0 - _STILL), too_few, 1.0)
     return np.where(np.isfinite(largest), np.minimum(1.0, 2.0 * np.minimum(too_many, too_few)), np.nan)
+
+
+def least_chances(propensities: Floats, codes: Integers, shape: tuple[int, int]) -> Floats:
+    """What the chance that an action's rows in a group of users weigh no more than they do is at least, (G, K).
+
+    If no other row had had this action, they would not: and each of those had a chance 1 - p_a >= p not to have it, p
+    that of its own action. So it is the product of p over the rows of other actions; `codes` are group K + action.
+    """
+    logs = np.bincount(codes, np.log(propensities), shape[0] * shape[1]).reshape(shape)
+    return np.asarray(np.exp(logs.sum(axis=1, keepdims=True) - logs))
 
 
 def judge_counts(observed: Floats, expected: Floats, variances: Floats, users: Floats) -> Floats:

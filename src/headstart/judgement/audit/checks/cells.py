@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from headstart.arrays import Floats, Integers
-from headstart.estimates.totals import cluster_squares, judge_counts, judge_sums, judge_totals
+from headstart.estimates.totals import cluster_squares, judge_counts, judge_sums, judge_totals, least_chances
 from headstart.logs.log import Log
 from headstart.logs.sums import ActionSums
 
@@ -37,13 +37,15 @@ def count_cells(log: Log, labels: Integers, n_groups: int, largest: float, *, ha
     users = np.tile(np.bincount(labels, minlength=n_groups)[:, None].astype(float), (1, k))
     if has_vectors and log.propensity_matrix is not None:
         return _of_vectors(log, labels, rows, users)
+    floors: Floats | float = 0.0
     if log.units is None:
         squares, most = _add(codes, w * (w - 1.0), shape), np.full(shape, largest)
+        floors = least_chances(log.propensities, codes, shape)
     else:
         squares, most = _clustered(log, labels, w, shape)
         most = np.fmax(most, largest)
     is_shown = np.bincount(log.actions, minlength=k) > 0
-    p_values = judge_totals(total, squares, most, users, users)
+    p_values = judge_totals(total, squares, most, users, users, floors)
     with np.errstate(divide="ignore", invalid="ignore"):
         spread = (squares + np.nan_to_num(most) ** 2) / users**2
         return GroupCells(rows, users, total / users, spread, np.where(is_shown, p_values, np.nan))
@@ -74,6 +76,7 @@ def judge_actions(
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios, largest = sums.w / reached, np.where(sums.n > 0.0, largest_weight(sums), np.nan)
         variances = np.maximum(sums.ww - sums.w, 0.0)
+        floors = _floors(sums, sample)
         if sample.units is not None and sample.propensities is not None:
             w, more = 1.0 / sample.propensities, float(sums.n.sum()) / len(sample)
             squares, most = cluster_squares(sample.units, sample.actions, w, np.ones(w.size), sums.n.size)
@@ -81,12 +84,21 @@ def judge_actions(
             variances = np.maximum(variances + more**2 * (squares - alone), 0.0)
             largest = np.fmax(largest, most * more)
         off = np.where(ratios < 1.0, np.minimum(ratios - 1.0 + never, 0.0), ratios - 1.0)
-        p_values = judge_totals(sums.w, variances, largest, reached * (1.0 - never), reached)
+        p_values = judge_totals(sums.w, variances, largest, reached * (1.0 - never), reached, floors)
         errors = np.sqrt(variances) / reached
     if has_vectors and sample.propensity_matrix is not None:
         whole = count_cells(sample, np.zeros(len(sample), np.int64), 1, np.nan, has_vectors=True)
         off, p_values = np.nan_to_num(whole.ratios[0] - 1.0), whole.p_values[0]
     return JudgedActions(errors, off, np.nan_to_num(p_values, nan=1.0))
+
+
+def _floors(sums: ActionSums, sample: Log) -> Floats | float:
+    """What the chances of so few rows of each action are at least, (K,), where the sample is the whole log: with more
+    rows than are looked at, that is nothing."""
+    if sample.propensities is None or sample.units is not None or len(sample) < float(sums.n.sum()):
+        return 0.0
+    floors: Floats = least_chances(sample.propensities, sample.actions, (1, sums.n.size))[0]
+    return floors
 
 
 def _of_vectors(log: Log, labels: Integers, rows: Floats, users: Floats) -> GroupCells:

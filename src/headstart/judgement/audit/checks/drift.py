@@ -24,7 +24,7 @@ from headstart.estimates.over_time import (
     weigh_periods,
 )
 from headstart.estimates.periods import CHANCE, Periods, compare_shares, find_periods
-from headstart.estimates.totals import judge_totals
+from headstart.estimates.totals import judge_totals, least_chances
 from headstart.logs.log import Log
 
 _LATE = 0.3  # of the periods: the last ones
@@ -246,8 +246,10 @@ class _Totals(NamedTuple):
 def _compare_totals(periods: Periods, rows: TimedRows, is_partial: Bools) -> _Totals:
     """Sums of 1/p by period against the period's users; an action that was missing for part of the time is exempt."""
     shape, cells = (rows.n_periods, rows.n_actions), rows.labels * rows.n_actions + rows.actions
-    weights = rows.weights
-    if rows.units is not None:  # what a unit did in a period is one draw
+    weights, floors = rows.weights, np.zeros(shape)
+    if rows.units is None:
+        floors = least_chances(1.0 / weights, cells, shape)
+    else:  # what a unit did in a period is one draw
         n_units = int(rows.units.max()) + 1
         pairs, place = np.unique(cells * n_units + rows.units, return_inverse=True)
         cells, weights = pairs // n_units, np.bincount(place, weights, pairs.size).astype(np.float64)
@@ -265,7 +267,8 @@ def _compare_totals(periods: Periods, rows: TimedRows, is_partial: Bools) -> _To
     users = periods.rows[:, None].astype(np.float64)
     known = sums[:, judged], squares[:, judged], heaviest[judged]
     # What is wrong at all times is no matter of time: a period must differ from all users and from the other periods.
-    chances[:, judged] = np.maximum(*(judge_totals(*known, each, each) for each in (users, users * overall[judged])))
+    targets = users, users * overall[judged]
+    chances[:, judged] = np.maximum(*(judge_totals(*known, each, each, floors[:, judged]) for each in targets))
     chances[np.abs(ratios - 1.0) <= _MATERIAL] = 1.0
     worst = np.unravel_index(int(chances.argmin()), shape)
     p_value = min(1.0, float(chances[worst]) * chances[:, judged].size)

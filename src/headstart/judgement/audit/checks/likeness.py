@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from headstart.arrays import Bools, Floats, Integers
-from headstart.estimates.totals import cluster_squares, judge_sums, judge_totals
+from headstart.estimates.totals import cluster_squares, judge_sums, judge_totals, least_chances
 from headstart.logs.log import Log
 
 
@@ -50,12 +50,14 @@ def _judge_value(sample: Log, inside: Bools, largest: float) -> Floats:
     assert sample.propensities is not None
     w, actions, k = 1.0 / sample.propensities[inside], sample.actions[inside], sample.n_actions
     n, most = np.array(float(inside.sum())), np.full(k, largest)
+    floors: Floats | float = 0.0
     if sample.units is None:
         squares = _add(actions, w * (w - 1.0), k)
+        floors = least_chances(sample.propensities[inside], actions, (1, k))[0]
     else:
         squares, units = cluster_squares(sample.units[inside], actions, w, np.ones(w.size), k)
         most = np.fmax(units, most)
-    return judge_totals(_add(actions, w, k), squares, most, n, n)
+    return judge_totals(_add(actions, w, k), squares, most, n, n, floors)
 
 
 def _judge_number(sample: Log, z: Floats, largest: float) -> Floats:

@@ -127,7 +127,10 @@ def _compare_totals(sums: ActionSums, never: Floats, sample: Log, *, has_vectors
     if sample.units is None and never.sum() == 0.0 and not has_vectors:
         spread = np.array([squares - 2.0 * n_shown * total + n * n_shown**2])
         largest = np.array([1.0 / np.nanmin(sums.rarest)])
-        overall_p = float(judge_totals(np.array([total]), spread, largest, whole, whole)[0])
+        # That every row had the action that it has is one way to a total that is as small.
+        chances = sample.propensities
+        floor = 0.0 if chances is None or len(sample) < n else float(np.exp(np.log(chances).sum()))
+        overall_p = float(judge_totals(np.array([total]), spread, largest, whole, whole, floor)[0])
     ratios, errors = np.asarray(sums.w / n), judged.errors
     return _Totals(n, ratios, errors**2, judged.off, judged.p_values, overall, overall_variance, overall_p)
 

@@ -40,6 +40,7 @@ def check_state(replica: Replica, model: Model) -> None:
         "is_frozen": model.frozen_at is not None,
         "decisions": len(model.decisions),
         "held_out": sum("is_holdout" in row.body for row in model.decisions.values()),
+        "repeated": sum("follows" in row.body for row in model.decisions.values()),
         "outcomes": len(outcomes["outcome"]),
         "learnt": len(learnt),
         "defaults": sum(each.is_default for each in learnt),
@@ -108,6 +109,9 @@ def check_export(replica: Replica, model: Model) -> None:
         check_equal(f"the propensity of {event_id!r}", found["propensity"], body["propensity"])
         check_equal(f"the action of {event_id!r}", found["action"], body["action"])
         check_equal(f"the context of {event_id!r}", found["context"], body["context"])
+        check_equal(
+            f"the unit of {event_id!r}", (found["unit"], found["follows"]), (body.get("unit"), body.get("follows"))
+        )
         outcome = model.outcomes["outcome"].get(event_id)
         if model.has_default:
             default = model.present.default_outcome if outcome is None else outcome

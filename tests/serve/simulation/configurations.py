@@ -133,6 +133,7 @@ def _draw_terms(rng: random.Random) -> Table:
         "holdout": rng.choice([0.0, 0.0, 0.2, 1.0]),
         "seed": rng.choice([None, None, 0, 7, 2**63 - 1]),
         "forget_after": rng.choice([None, 1, 3]),
+        "sticky": rng.choice([None, "for ever", 0, 4.0, 20]),
     }
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import orjson
 
 from headstart.errors import HeadstartError
-from headstart.serve.config import ExperimentConfig
+from headstart.serve.config import ExperimentConfig, Label
 from headstart.serve.engine.asks import AsideAsk, Ask, DecideAsk, OutcomeAsk, SteerAsk, check_offered, check_user
 from headstart.serve.engine.bounds import check_outcome_within
 from tests.serve.simulation.model import Body, Model, Row
@@ -26,10 +26,19 @@ class Expected(NamedTuple):
 class Expectations:
     """What must come of a group of asks: events, and answers (a status, an event id, or an error's name).
 
-    Decisions come first, by the state before the group. `outcome_range` is what the policy can learn.
+    Decisions come first, by the state before the group. `outcome_range` is what the policy can learn, `drawn` the
+    actions that it drew for the ids of this group, on which it depends whether a unit can keep its own.
     """
 
-    def __init__(self, model: Model, asks: Sequence[Ask], now: int, outcome_range: tuple[float, float]) -> None:
+    def __init__(
+        self,
+        model: Model,
+        asks: Sequence[Ask],
+        now: int,
+        outcome_range: tuple[float, float],
+        drawn: Mapping[str, Label],
+    ) -> None:
+        self._drawn = drawn
         self._model, self._time, self._range = model.copied(), max(now, model.time), outcome_range
         self.events: list[Expected] = []
         self.answers: list[Any] = [None] * len(asks)
@@ -55,8 +64,10 @@ class Expectations:
         if event_id is None:
             return
         if expected.kind == "decision":
-            body = {**expected.body, "version": model.newest}
-            model.decisions[event_id] = Row(sequence, "decision", event_id, self._time, None, body)
+            body = {**expected.body, "version": model.newest, "action": self._drawn.get(event_id)}
+            row = Row(sequence, "decision", event_id, self._time, expected.about, body)
+            model.decisions[event_id] = row
+            model.note(row)
         else:
             model.outcomes[expected.kind][event_id] = expected.body["outcome"]
 
@@ -68,6 +79,7 @@ class Expectations:
             again = then if available is None else available
             is_same = _tell_all(context) == _tell_all(known.body["context"])
             is_same = is_same and {*map(_tell, again)} == {*map(_tell, known.body.get("available", then))}
+            is_same = is_same and ask.given.get("unit") == known.body.get("unit")
             return None, ("decided", ask.event_id) if is_same else "ConflictError"
         try:
             seen = check_user(model.present, model.bounds, context)
@@ -79,10 +91,20 @@ class Expectations:
             body["available"] = offered
         if seen.surprises:
             body["surprises"] = seen.surprises
-        return Expected("decision", ask.event_id, None, body), ("decided", ask.event_id)
+        unit = ask.given.get("unit")
+        if unit is not None:
+            body["unit"] = unit
+        draw = model.draw_of(unit, offered, self._time)
+        if draw is not None:
+            body["follows"] = draw.event_id
+        about = None if draw is None else draw.sequence
+        return Expected("decision", ask.event_id, about, body), ("decided", ask.event_id)
 
     def _record(self, ask: OutcomeAsk) -> tuple[Expected | None, Any]:
-        model, decision = self._model, self._model.decisions.get(ask.event_id)
+        model, event_id = self._model, self._find_id(ask)
+        if event_id is None:
+            return None, "UnknownDecision"
+        decision = model.decisions.get(event_id)
         kind, status = "outcome", "waiting" if model.has_default or model.frozen_at is not None else "applied"
         if decision is None:
             kind = status = "dangling"
@@ -90,17 +112,24 @@ class Expectations:
             kind = status = "late"
         elif decision.sequence in model.aside:
             status = "set_aside"
-        first = model.outcomes["outcome"].get(ask.event_id, model.outcomes[kind].get(ask.event_id))
+        first = model.outcomes["outcome"].get(event_id, model.outcomes[kind].get(event_id))
         if first == ask.outcome:
             return None, "duplicate"
         if first is not None:
             kind = status = "conflicting"
-            if ask.event_id in model.outcomes["conflicting"]:
+            if event_id in model.outcomes["conflicting"]:
                 return None, "conflicting"
         if not self._is_learnable(ask.outcome):
             return None, "OutcomeError"
         about = None if decision is None else decision.sequence
-        return Expected(kind, ask.event_id, about, {"outcome": ask.outcome}), status
+        return Expected(kind, event_id, about, {"outcome": ask.outcome}), status
+
+    def _find_id(self, ask: OutcomeAsk) -> str | None:
+        """The event id that an outcome is about; None for a unit that nobody decided for."""
+        if isinstance(ask.of, str):
+            return ask.of
+        rows = self._model.units.get(ask.of.name)
+        return rows[-1].event_id if rows else None
 
     def _is_learnable(self, outcome: float) -> bool:
         try:

@@ -7,7 +7,7 @@ what counts, in its order, so that a twin of the policy can be taught the same.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -68,6 +68,7 @@ class Model:
     begun: Body | None = None  # the warm start in force
     logs: list[str] = field(default_factory=list)  # hashes of those of the present configuration, newest last
     decisions: dict[str, Row] = field(default_factory=dict)
+    units: dict[str, list[Row]] = field(default_factory=dict)  # the decisions of each, in their order
     outcomes: dict[str, dict[str, float]] = field(default_factory=dict)  # by kind, then event id
     learnt: list[Counted] = field(default_factory=list)  # ever
     counting: list[Counted] = field(default_factory=list)  # at present, those held by a freeze too
@@ -86,6 +87,7 @@ class Model:
         """As it is now, for trying and for going back."""
         twin = copy(self)
         twin.declared, twin.decisions = dict(self.declared), dict(self.decisions)
+        twin.units = {unit: list(rows) for unit, rows in self.units.items()}
         twin.outcomes = {kind: dict(known) for kind, known in self.outcomes.items()}
         twin.learnt, twin.counting, twin.logs = list(self.learnt), list(self.counting), list(self.logs)
         twin.aside = dict(self.aside)
@@ -129,6 +131,21 @@ class Model:
         """The labels that a decision of this version was drawn from."""
         return next(config.actions for at, config in reversed(self.declared.items()) if at <= version)
 
+    def draw_of(self, unit: str | None, offered: Sequence[Label] | None, time: int) -> Row | None:
+        """The decision whose action a unit keeps at some time, where these are available; None: it is drawn for."""
+        draws = [row for row in self.units.get(unit or "", []) if "follows" not in row.body]
+        if not draws:
+            return None
+        newest, sticky = draws[-1], self.present.sticky
+        is_young = sticky is None or time < newest.time + round(1e6 * sticky)
+        is_there = newest.body["action"] in (self.present.actions if offered is None else offered)
+        return newest if is_young and is_there else None
+
+    def note(self, row: Row) -> None:
+        """Whose a decision is."""
+        if "unit" in row.body:
+            self.units.setdefault(row.body["unit"], []).append(row)
+
     def due(self, time: int) -> list[Row]:
         """Decisions whose window is over and that were not learnt yet."""
         if not self.has_default:
@@ -169,6 +186,7 @@ class Model:
         if row.body["version"] != self.version:  # another turn: its decisions are made by the state before it
             self.version = self.newest
         self._check_decision(row)
+        self.note(row)
         self.decisions[row.event_id] = row
         if self.present.forget_after is not None:
             self.flying.append(Flown(row))
@@ -198,9 +216,16 @@ class Model:
             raise PromiseBroken(f"{at} does not fit the configuration in force")
         if not all(isinstance(chance, float) and 0.0 <= chance <= 1.0 + 1e-9 for chance in chances):
             raise PromiseBroken(f"{at} has the probabilities {chances}")
+        draw = self.draw_of(body.get("unit"), body.get("available"), row.time)
+        if (draw is None) != ("follows" not in body):
+            raise PromiseBroken(f"{at}: drawn or not, against what its unit keeps")
+        if draw is not None:
+            self._check_repeat(row, draw)
+            return
         if not math.isclose(sum(chances), 1.0, abs_tol=1e-9):
             raise PromiseBroken(f"{at} has probabilities that sum to {sum(chances)}")
-        is_holdout = draw_by_id("hold-out", config.seed_in_force, self.name, row.event_id or "") < config.holdout
+        held = ("hold-out of units", body["unit"]) if "unit" in body else ("hold-out", row.event_id or "")
+        is_holdout = draw_by_id(held[0], config.seed_in_force, self.name, held[1]) < config.holdout
         if is_holdout != body.get("is_holdout", False):
             raise PromiseBroken(f"{at}: held out or not, against its id")
         floor = 1.0 / len(offered) if is_holdout else config.epsilon / len(offered)
@@ -212,6 +237,21 @@ class Model:
         action = draw_action(chances, draw_by_id("action", config.seed_in_force, self.name, row.event_id or ""))
         if (config.actions[action], chances[action]) != (body["action"], body["propensity"]):
             raise PromiseBroken(f"{at} was not drawn from what it logged")
+
+    def _check_repeat(self, row: Row, draw: Row) -> None:
+        """What was drawn for the unit, again."""
+        body, then = (
+            row.body,
+            dict(zip(self.actions_at(draw.body["version"]), draw.body["probabilities"], strict=True)),
+        )
+        chances = [then.get(label, 0.0) for label in self.present.actions]
+        rows = self.units[body["unit"]]
+        number = 1 + sum(each == draw or each.about == draw.sequence for each in rows)
+        found = {name: body.get(name) for name in ("action", "propensity", "is_holdout")}
+        if found != {name: draw.body.get(name) for name in found} or body["probabilities"] != chances:
+            raise PromiseBroken(f"decision {row.sequence} is not what was drawn for its unit")
+        if (row.about, body["follows"], body["number"]) != (draw.sequence, draw.event_id, number):
+            raise PromiseBroken(f"decision {row.sequence} repeats {body['follows']!r}, must be {draw.event_id!r}")
 
     def _take_outcome(self, row: Row) -> None:
         assert row.event_id is not None

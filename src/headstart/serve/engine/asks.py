@@ -19,16 +19,20 @@ from headstart.serve.engine.bounds import Bounds, check_number_within, check_out
 from headstart.serve.engine.fold import Fold
 from headstart.serve.engine.surprises import Seen, check_unseen
 from headstart.serve.store.events import Body, Context
+from headstart.serve.units import Unit, check_unit
 
 MAX_EVENT_ID = 200
 _NOTHING = Seen({}, {})
 
 
 class DecisionTerms(TypedDict, total=False):
-    """What of it to choose from (None: everything), and under which id (None: the service makes one)."""
+    """What of it to choose from (None: everything), under which id (None: the service makes one), and for which unit
+    (None: nobody who comes back).
+    """
 
     available: Sequence[object] | None
     event_id: str | None
+    unit: str | None
 
 
 class User(DecisionTerms, total=False):
@@ -55,13 +59,14 @@ class DecideAsk(NamedTuple):
     is_new: bool  # the id was made here: nobody can have used it
     given: User
     fitted: Fitted
+    unit: str | None
 
 
 class OutcomeAsk(NamedTuple):
-    """Record an outcome."""
+    """Record an outcome of a decision, or of a unit's newest one."""
 
     experiment: str
-    event_id: str
+    of: str | Unit  # an event id, or a unit
     outcome: float
 
 
@@ -93,13 +98,15 @@ Ask = DecideAsk | OutcomeAsk | SteerAsk | AsideAsk | CloseAsk
 
 def as_decide(fold: Fold, user: User, milliseconds: int) -> DecideAsk:
     """A request for a decision; one that does not fit is refused now, unless its id may be known."""
-    event_id, fitted = user.get("event_id"), as_fitted(fold, user)
+    event_id, unit, fitted = user.get("event_id"), user.get("unit"), as_fitted(fold, user)
+    if unit is not None:
+        check_unit(unit)
     if event_id is not None:
-        return DecideAsk(fold.name, check_event_id(event_id), False, user, fitted)
+        return DecideAsk(fold.name, check_event_id(event_id), False, user, fitted, unit)
     if fitted.refusal is not None:
         raise fitted.refusal
     # In the order of time, so that the index grows at its end.
-    return DecideAsk(fold.name, f"{milliseconds:012x}{secrets.token_hex(10)}", True, user, fitted)
+    return DecideAsk(fold.name, f"{milliseconds:012x}{secrets.token_hex(10)}", True, user, fitted, unit)
 
 
 def as_fitted(fold: Fold, user: User) -> Fitted:
@@ -112,10 +119,11 @@ def as_fitted(fold: Fold, user: User) -> Fitted:
         return Fitted(config, bounds, _NOTHING, None, refusal)
 
 
-def as_outcome(fold: Fold, event_id: str, outcome: object) -> OutcomeAsk:
+def as_outcome(fold: Fold, of: str | Unit, outcome: object) -> OutcomeAsk:
     """A report of an outcome; whether the policy can learn it is asked of one that is not recorded yet."""
     number = check_outcome_in(outcome, -math.inf, math.inf, "this experiment's policy")
-    return OutcomeAsk(fold.name, check_event_id(event_id), number)
+    known = Unit(check_unit(of.name)) if isinstance(of, Unit) else check_event_id(of)
+    return OutcomeAsk(fold.name, known, number)
 
 
 def check_learnable(fold: Fold, outcome: float) -> None:

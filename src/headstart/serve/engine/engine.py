@@ -47,6 +47,7 @@ from headstart.serve.store import events as kinds
 from headstart.serve.store.events import Body, Decision, Event, Receipt
 from headstart.serve.store.reader import PAGE
 from headstart.serve.store.store import Store
+from headstart.serve.units import Unit
 
 _PATIENCE = 60.0  # seconds for what people decide: a policy may have to learn everything again; the store has its own
 _LOOK_PATIENCE = 0.3  # seconds that somebody who looks waits for an experiment that is busy
@@ -135,22 +136,26 @@ class Engine:
         context: Mapping[str, object] | None = None,
         available: Sequence[object] | None = None,
         event_id: str | None = None,
+        unit: str | None = None,
     ) -> Decision:
-        """Decide for one user; durable when it returns. The same event id gets the same decision."""
-        user: User = {"context": context, "available": available, "event_id": event_id}
+        """Decide for one user; durable when it returns. The same event id gets the same decision.
+
+        A `unit` that comes back keeps the action that was drawn for it, as long as the experiment says (`sticky`).
+        """
+        user: User = {"context": context, "available": available, "event_id": event_id, "unit": unit}
         return self._ask(Decision, self._as_decide(experiment, user))
 
-    def outcome(self, experiment: str, event_id: str, outcome: float) -> Receipt:
-        """Record what came of a decision; durable when it returns. Repeating it is safe."""
+    def outcome(self, experiment: str, event_id: str | Unit, outcome: float) -> Receipt:
+        """Record what came of a decision, or of a unit's newest; durable when it returns. Repeating it is safe."""
         return self._ask(Receipt, as_outcome(self._fold(experiment), event_id, outcome))
 
     async def decide_async(
         self, experiment: str, context: Mapping[str, object] | None = None, **others: Unpack[DecisionTerms]
     ) -> Decision:
-        """`decide` for an event loop; `available` and `event_id` by name."""
+        """`decide` for an event loop; `available`, `event_id` and `unit` by name."""
         return await self._ask_async(Decision, self._as_decide(experiment, {"context": context, **others}))
 
-    async def outcome_async(self, experiment: str, event_id: str, outcome: float) -> Receipt:
+    async def outcome_async(self, experiment: str, event_id: str | Unit, outcome: float) -> Receipt:
         """`outcome` for an event loop."""
         return await self._ask_async(Receipt, as_outcome(self._fold(experiment), event_id, outcome))
 
@@ -165,12 +170,14 @@ class Engine:
         """`decide_many` for an event loop."""
         return await self._ask_many_async(Decision, experiment, self._as_decides(experiment, users))
 
-    def outcome_many(self, experiment: str, outcomes: Sequence[tuple[str, float]]) -> list[Receipt | HeadstartError]:
-        """Record many outcomes, (event id, outcome) each, in one commit; an error stands for its own outcome."""
+    def outcome_many(
+        self, experiment: str, outcomes: Sequence[tuple[str | Unit, float]]
+    ) -> list[Receipt | HeadstartError]:
+        """Record many outcomes, (event id or unit, outcome) each, in one commit; an error stands for its own."""
         return self._ask_many(Receipt, experiment, self._as_outcomes(experiment, outcomes))
 
     async def outcome_many_async(
-        self, experiment: str, outcomes: Sequence[tuple[str, float]]
+        self, experiment: str, outcomes: Sequence[tuple[str | Unit, float]]
     ) -> list[Receipt | HeadstartError]:
         """`outcome_many` for an event loop."""
         return await self._ask_many_async(Receipt, experiment, self._as_outcomes(experiment, outcomes))
@@ -321,7 +328,9 @@ class Engine:
         self._fold(experiment)
         return [attempt(partial(self._as_decide, experiment, user)) for user in users]
 
-    def _as_outcomes(self, experiment: str, outcomes: Sequence[tuple[str, float]]) -> list[Ask | HeadstartError]:
+    def _as_outcomes(
+        self, experiment: str, outcomes: Sequence[tuple[str | Unit, float]]
+    ) -> list[Ask | HeadstartError]:
         fold = self._fold(experiment)
         return [attempt(partial(as_outcome, fold, *pair)) for pair in outcomes]
 

@@ -29,6 +29,8 @@ class DecisionRow(TypedDict):
     version: int
     is_holdout: bool
     is_set_aside: bool
+    unit: str | None  # whose decision it is, if that was said
+    follows: str | None  # the event id of the decision whose action it repeats; None: it was drawn
     outcome: float | None
 
 
@@ -92,6 +94,8 @@ class Export:
                 "version": body["version"],
                 "is_holdout": body.get("is_holdout", False),
                 "is_set_aside": is_set_aside,
+                "unit": body.get("unit"),
+                "follows": body.get("follows"),
                 "outcome": None if is_set_aside else value,
             }
 

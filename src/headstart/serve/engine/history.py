@@ -163,8 +163,11 @@ def _add_decision(decided: Decided, event: Event) -> None:
             f"decision {event.sequence} of {event.experiment!r} has {len(chances)} probabilities for "
             f"{len(decided.actions)} actions"
         )
+    action = str(event.body["action"])
+    if "follows" in event.body:  # it was not drawn: given what its unit was shown before, it had to be this one
+        chances = [float(label == action) for label in decided.actions]
     decided.times.append(event.time / 1e6)
-    decided.drawn.append(str(event.body["action"]))
+    decided.drawn.append(action)
     decided.chances.append(chances)
 
 

@@ -65,6 +65,7 @@ class State(TypedDict):
     start: StartState | None  # the same for people, and how far the log is used
     decisions: int
     held_out: int
+    repeated: int  # of the decisions: those that repeat the draw of their unit
     outcomes: int
     learnt: int
     defaults: int
@@ -127,6 +128,7 @@ def describe(fold: Fold, decider: Decider, duplicates: int) -> State:
         "start": describe_start(fold),
         "decisions": tally.decisions,
         "held_out": tally.held_out,
+        "repeated": tally.repeated,
         "outcomes": tally.outcomes,
         "learnt": tally.learnt,
         "defaults": tally.defaults,

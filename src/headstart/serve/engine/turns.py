@@ -10,38 +10,51 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from headstart.errors import HeadstartError
+from headstart.serve.config import Label
 from headstart.serve.engine.answers import Answer
 from headstart.serve.engine.asks import (
     AsideAsk,
     Ask,
     CloseAsk,
     DecideAsk,
+    Fitted,
     OutcomeAsk,
     SteerAsk,
     as_fitted,
     check_learnable,
 )
 from headstart.serve.engine.decision import Decider
+from headstart.serve.engine.repeats import is_kept, repeat_draw
 from headstart.serve.engine.retries import is_same_request
 from headstart.serve.errors import ConflictError, PolicyFailed, UnknownDecision
 from headstart.serve.store import events as kinds
 from headstart.serve.store.events import Body, DecisionBody, Event, Receipt, as_decision, decision_body
 from headstart.serve.store.questions import READ_DUE
 from headstart.serve.store.reader import PAGE
-from headstart.serve.store.store import Found, Known, Transaction
+from headstart.serve.store.store import Found, Known, Sought, Trace, Transaction
+from headstart.serve.units import Unit
 
 AnAsk = TypeVar("AnAsk", bound=Ask)
 
 
-def list_ids(asks: Sequence[Ask]) -> list[str]:
-    """The event ids that somebody may have used before, each once."""
-    return list(
-        {
-            ask.event_id: None
-            for ask in asks
-            if isinstance(ask, OutcomeAsk | AsideAsk) or (isinstance(ask, DecideAsk) and not ask.is_new)
-        }
-    )
+def list_sought(asks: Sequence[Ask]) -> Sought:
+    """The event ids that somebody may have used before, and the units that are named, each once."""
+    ids: dict[str, None] = {}
+    units: dict[str, None] = {}
+    for ask in asks:
+        if isinstance(ask, DecideAsk):
+            if not ask.is_new:
+                ids[ask.event_id] = None
+            if ask.unit is not None:
+                units[ask.unit] = None
+        elif isinstance(ask, AsideAsk):
+            ids[ask.event_id] = None
+        elif isinstance(ask, OutcomeAsk):
+            if isinstance(ask.of, Unit):
+                units[ask.of.name] = None
+            else:
+                ids[ask.of] = None
+    return Sought(list(ids), list(units))
 
 
 class Turn:
@@ -52,6 +65,7 @@ class Turn:
         self._transaction, self._decider, self._fold = transaction, decider, decider.fold
         self._now = max(now, transaction.head.time)
         self._found: Found = transaction.found
+        self._traces = transaction.traces
 
     def run(self, asks: Sequence[Ask]) -> list[Answer]:
         """An answer for each ask, in their order; the events are inserted, not yet committed."""
@@ -106,27 +120,57 @@ class Turn:
             fitted = as_fitted(self._fold, ask.given)
         if fitted.refusal is not None:
             raise fitted.refusal
+        trace = None if ask.unit is None else self._find_kept(ask.unit, fitted.available)
+        body = self._draw(ask, fitted) if trace is None else self._repeat(trace, ask.unit or "", fitted)
+        sequence = self._append(kinds.DECISION, body, ask.event_id, None if trace is None else trace.draw)
+        if ask.unit is not None:
+            self._traces[ask.unit] = (
+                Trace(ask.event_id, 1, ask.event_id, Known(sequence, self._now, body))
+                if trace is None
+                else trace._replace(event_id=ask.event_id, number=trace.number + 1)
+            )
+        return as_decision(ask.event_id, body, self._fold.config.actions)
+
+    def _draw(self, ask: DecideAsk, fitted: Fitted) -> DecisionBody:
         try:
-            body = self._decider.decide(ask.event_id, fitted.seen, fitted.available)
+            return self._decider.decide(ask.event_id, fitted.seen, fitted.available, ask.unit)
         except HeadstartError:
             raise
         except Exception as error:  # a policy's own fault is its experiment's, not that of the rest of the group
             raise PolicyFailed(f"the policy of {ask.experiment!r} failed: {type(error).__name__}: {error}") from error
-        self._append(kinds.DECISION, body, ask.event_id)
-        return as_decision(ask.event_id, body, self._fold.config.actions)
+
+    def _find_kept(self, unit: str, available: list[Label] | None) -> Trace | None:
+        """The draw that a unit keeps; None if it is drawn for."""
+        trace, config = self._traces.get(unit), self._fold.config
+        if trace is None or not is_kept(config, trace.draw.body["action"], trace.draw.time, available, self._now):
+            return None
+        return trace
+
+    def _repeat(self, trace: Trace, unit: str, fitted: Fitted) -> DecisionBody:
+        fold = self._fold
+        return repeat_draw(
+            trace,
+            unit,
+            fitted.seen,
+            fitted.available,
+            version=fold.version,
+            drawn_from=fold.actions_at(trace.draw.body["version"]),
+            actions=fold.config.actions,
+        )
 
     def _decide_again(self, ask: DecideAsk, recorded: DecisionBody) -> Answer:
         """The recorded answer, whatever the configuration is now."""
         actions = self._fold.actions_at(recorded["version"])
         if not is_same_request(ask.given, recorded, actions):
             raise ConflictError(
-                f"event_id {ask.event_id!r} belongs to a decision for another context or other available actions: "
+                f"event_id {ask.event_id!r} belongs to a decision for another context, unit or available actions: "
                 "use a new one for a new decision"
             )
         return as_decision(ask.event_id, recorded, actions)
 
     def _record(self, ask: OutcomeAsk) -> Answer:
-        known, fold = self._found.get(ask.event_id, {}), self._fold
+        event_id, fold = self._find_id(ask), self._fold
+        known = self._found.get(event_id, {})
         decision = known.get(kinds.DECISION)
         kind, status = kinds.OUTCOME, "applied"
         if decision is None:
@@ -144,14 +188,23 @@ class Turn:
         earlier = known.get(kinds.OUTCOME) or known.get(kind)
         if earlier is not None:
             if earlier.body["outcome"] == ask.outcome:
-                return Receipt(ask.event_id, "duplicate")
+                return Receipt(event_id, "duplicate")
             kind = status = kinds.CONFLICTING
             if kind in known:  # one is kept as evidence
-                return Receipt(ask.event_id, status)
+                return Receipt(event_id, status)
         check_learnable(fold, ask.outcome)
         about = None if kind == kinds.DANGLING else decision
-        self._append(kind, {"outcome": ask.outcome}, ask.event_id, about)
-        return Receipt(ask.event_id, status)
+        self._append(kind, {"outcome": ask.outcome}, event_id, about)
+        return Receipt(event_id, status)
+
+    def _find_id(self, ask: OutcomeAsk) -> str:
+        """The event id of the decision that an outcome is about."""
+        if not isinstance(ask.of, Unit):
+            return ask.of
+        trace = self._traces.get(ask.of.name)
+        if trace is None:
+            raise UnknownDecision(f"no decision of {ask.experiment!r} is of the unit {ask.of.name!r}")
+        return trace.event_id
 
     def _steer(self, ask: SteerAsk) -> Answer:
         return self._append(ask.kind, ask.body)

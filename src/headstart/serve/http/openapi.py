@@ -13,10 +13,17 @@ from headstart.serve.engine.asks import MAX_EVENT_ID
 from headstart.serve.engine.bounds import LIMIT
 from headstart.serve.engine.surprises import CATEGORY_PATTERN, LARGEST_WHOLE, LONGEST_CATEGORY
 from headstart.serve.http.wire import MAX_BATCH
+from headstart.serve.units import MAX_UNIT
 
 Schema: TypeAlias = Mapping[str, object]  # of JSON
 _EVENT_ID = {"type": "string", "minLength": 1, "maxLength": MAX_EVENT_ID, "pattern": r"^[ -~]+$"}
 _MAYBE_ID = {**_EVENT_ID, "type": ["string", "null"], "description": "Made by the service if there is none."}
+_UNIT = {"type": "string", "minLength": 1, "maxLength": MAX_UNIT, "pattern": r"^[ -~]+$"}
+_MAYBE_UNIT = {
+    **_UNIT,
+    "type": ["string", "null"],
+    "description": "Who comes back: the same unit keeps its action, as long as the experiment says.",
+}
 _ASK = {
     "type": "object",
     "description": "As for one user; an error in the context or the actions is answered in its place.",
@@ -25,15 +32,21 @@ _ASK = {
         "context": {"type": ["object", "null"]},
         "available": {"type": ["array", "null"], "minItems": 1},
         "event_id": _MAYBE_ID,
+        "unit": _MAYBE_UNIT,
     },
 }
 _NUMBER = {"type": ["number", "boolean"], "description": "What came of the decision; 0 is an outcome."}
+_REPORTED: dict[str, object] = {
+    "event_id": {**_EVENT_ID, "example": "order-4711"},
+    "unit": {**_UNIT, "description": "In the place of an event id: the newest decision of this unit."},
+    "outcome": _NUMBER,
+}
 _REPORT = {
     "type": "object",
     "description": "As for one decision; an outcome that is not allowed is answered in its place.",
-    "required": ["event_id", "outcome"],
+    "oneOf": [{"required": ["event_id", "outcome"]}, {"required": ["unit", "outcome"]}],
     "additionalProperties": False,
-    "properties": {"event_id": {**_EVENT_ID, "example": "order-4711"}, "outcome": _NUMBER},
+    "properties": _REPORTED,
 }
 _WITHIN = {
     "minimum": -LIMIT,
@@ -42,7 +55,7 @@ _WITHIN = {
 }
 _OUTCOME = {
     **{name: value for name, value in _REPORT.items() if name != "description"},
-    "properties": {"event_id": {**_EVENT_ID, "example": "order-4711"}, "outcome": {**_NUMBER, **_WITHIN}},
+    "properties": {**_REPORTED, "outcome": {**_NUMBER, **_WITHIN}},
 }
 _RECEIPT = {
     "type": "object",
@@ -68,6 +81,7 @@ _DECISION = {
             "additionalProperties": {"type": "number", "minimum": 0, "maximum": 1},
         },
         "version": {"type": "integer", "description": "The last event that changed what the policy would do."},
+        "follows": {"type": "string", "description": "The event id of the decision whose action its unit keeps."},
     },
 }
 _ERROR = {
@@ -166,6 +180,7 @@ def decide_schema(
             "context": context,
             "available": {"type": ["array", "null"], "minItems": 1, "items": {"enum": list(actions)}},
             "event_id": _MAYBE_ID,
+            "unit": _MAYBE_UNIT,
         },
     }
     if columns:

@@ -10,7 +10,9 @@ from typing import NamedTuple, TypedDict
 
 import orjson
 
-from headstart.serve.engine.asks import MAX_EVENT_ID, User
+from headstart.errors import OptionError
+from headstart.serve.engine.asks import User, check_event_id
+from headstart.serve.units import Unit, check_unit
 
 MAX_BATCH = 1000
 _KINDS = {dict: "an object", list: "a list", str: "text", bool: "true or false", int: "a number", float: "a number"}
@@ -25,9 +27,9 @@ class RequestError(Exception):
 
 
 class OutcomeRequest(NamedTuple):
-    """What came of a decision."""
+    """What came of a decision, or of a unit's newest one."""
 
-    event_id: str
+    of: str | Unit
     outcome: float
 
 
@@ -59,29 +61,34 @@ def read_object(body: bytes) -> dict[str, object]:
 
 
 def read_decide(request: object, place: str = "") -> User:
-    """One decision's request: {context?, available?, event_id?}."""
-    value = _check_fields(request, ("context", "available", "event_id"), place)
+    """One decision's request: {context?, available?, event_id?, unit?}."""
+    value = _check_fields(request, ("context", "available", "event_id", "unit"), place)
     context, available = value.get("context"), value.get("available")
     if context is not None and not isinstance(context, dict):
         raise _invalid(f"{place}context must be an object of columns, got {_kind(context)}")
     if available is not None and (not isinstance(available, list) or not available):
         raise _invalid(f"{place}available must be a list of at least one action")
-    event_id = value.get("event_id")
-    known = None if event_id is None else _check_event_id(event_id, place)
-    return {"context": context, "available": available, "event_id": known}
+    event_id, unit = (
+        None if value.get(name) is None else _check_name(name, value[name], place) for name in ("event_id", "unit")
+    )
+    return {"context": context, "available": available, "event_id": event_id, "unit": unit}
 
 
 def read_outcome(report: object, place: str = "") -> OutcomeRequest:
-    """One outcome's report: {event_id, outcome}. An outcome of 0 is an outcome."""
-    value = _check_fields(report, ("event_id", "outcome"), place)
-    if "event_id" not in value:
-        raise _invalid(f"{place}event_id is missing")
+    """One outcome's report: {event_id, outcome} or {unit, outcome}. An outcome of 0 is an outcome."""
+    value = _check_fields(report, ("event_id", "unit", "outcome"), place)
+    if "event_id" not in value and "unit" not in value:
+        raise _invalid(f"{place}event_id is missing (or unit, for the newest decision of a unit)")
+    if "event_id" in value and "unit" in value:
+        raise _invalid(f"{place}event_id and unit are both there: which decision is meant?")
     outcome = value.get("outcome")
     if isinstance(outcome, bool):
         outcome = float(outcome)
     if not isinstance(outcome, int | float) or not math.isfinite(outcome):
         raise _invalid(f"{place}outcome must be a finite number, got {_kind(outcome)}")
-    return OutcomeRequest(_check_event_id(value["event_id"], place), float(outcome))
+    if "unit" in value:
+        return OutcomeRequest(Unit(_check_name("unit", value["unit"], place)), float(outcome))
+    return OutcomeRequest(_check_name("event_id", value["event_id"], place), float(outcome))
 
 
 def read_aside(request: object) -> tuple[str, str]:
@@ -89,7 +96,7 @@ def read_aside(request: object) -> tuple[str, str]:
     value = _check_fields(request, ("event_id", "reason"), "")
     if "event_id" not in value:
         raise _invalid("event_id is missing")
-    event_id = _check_event_id(value["event_id"], "")
+    event_id = _check_name("event_id", value["event_id"], "")
     return event_id, read_reason({name: each for name, each in value.items() if name != "event_id"})
 
 
@@ -120,10 +127,12 @@ def _check_fields(value: object, known: tuple[str, ...], place: str) -> dict[str
     return value
 
 
-def _check_event_id(event_id: object, place: str) -> str:
-    if not isinstance(event_id, str) or not 1 <= len(event_id) <= MAX_EVENT_ID or not event_id.isprintable():
-        raise _invalid(f"{place}event_id must be 1 to {MAX_EVENT_ID} printable characters")
-    return event_id
+def _check_name(field: str, name: object, place: str) -> str:
+    """An event id or a unit: what the engine takes."""
+    try:
+        return check_unit(name) if field == "unit" else check_event_id(name)
+    except OptionError as error:
+        raise _invalid(f"{place}{error}") from None
 
 
 def _invalid(message: str) -> RequestError:

@@ -48,6 +48,9 @@ class DecisionBody(TypedDict):
     available: NotRequired[list[Label]]  # not there: all
     is_holdout: NotRequired[bool]  # not there: no
     surprises: NotRequired[dict[str, str]]  # columns that were "missing" or "unseen"; not there: none
+    unit: NotRequired[str]  # whose decision it is; not there: nobody said
+    follows: NotRequired[str]  # the event id of the draw that it repeats; not there: it was drawn
+    number: NotRequired[int]  # among the decisions of that draw, from 2 on; not there: 1
 
 
 class Event(NamedTuple):
@@ -58,7 +61,7 @@ class Event(NamedTuple):
     kind: str
     event_id: str | None
     time: int  # microseconds since 1970, never decreasing
-    about: int | None  # the sequence number of the decision that an outcome is about
+    about: int | None  # the sequence number of the decision that an outcome is about, or that a decision repeats
     body: Body
     decision: DecisionBody | None = None  # that decision's body, where it was asked for
     decided: int = 0  # and its time
@@ -92,6 +95,7 @@ class Decision(NamedTuple):
     version: int  # the sequence number of the last event that changed what the policy would do
     is_holdout: bool
     actions: tuple[Label, ...]  # the experiment's when it was decided
+    follows: str | None = None  # the event id of the decision whose action it repeats; None: it was drawn
 
 
 class Receipt(NamedTuple):
@@ -139,4 +143,5 @@ def as_decision(event_id: str, body: DecisionBody, actions: Sequence[Label]) -> 
         body["version"],
         body.get("is_holdout", False),
         tuple(actions),
+        body.get("follows"),
     )

@@ -68,6 +68,8 @@ def write_parquet(export: Export, file: IO[bytes]) -> None:
             ("version", pa.int64()),
             ("is_holdout", pa.bool_()),
             ("is_set_aside", pa.bool_()),
+            ("unit", pa.string()),
+            ("follows", pa.string()),
             *([("context", pa.struct(fields))] if fields else []),
             ("probabilities", pa.struct([(label, pa.float64()) for label in labels])),
         ]

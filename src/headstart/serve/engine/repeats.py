@@ -1,0 +1,57 @@
+"""Repeats: a unit keeps the action of its newest draw, with the chance that it was drawn with.
+
+It does so until its time is over (`sticky`, counted from the draw), or until the action cannot be shown to it: the
+experiment no longer has it, or it is not among those that are available to this call. Then the unit is drawn for
+anew, and keeps that. A repeat is a decision of its own: its event id, its context, its outcome. It was not drawn, so
+it says nothing about the chances, and its outcome is no more independent of the others of its draw than one person's
+deeds are of each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headstart.serve.config import ExperimentConfig, Label
+from headstart.serve.engine.surprises import Seen
+from headstart.serve.store.events import DecisionBody, decision_body
+from headstart.serve.store.store import Trace
+
+
+def is_kept(config: ExperimentConfig, action: Label, drawn: int, available: list[Label] | None, now: int) -> bool:
+    """Whether a unit keeps an action that was drawn for it then (microseconds)."""
+    offered = config.actions if available is None else available
+    return action in offered and not config.is_over(drawn, now)
+
+
+def repeat_draw(
+    trace: Trace,
+    unit: str,
+    seen: Seen,
+    available: list[Label] | None,
+    *,
+    version: int,
+    drawn_from: Sequence[Label],
+    actions: Sequence[Label],
+) -> DecisionBody:
+    """The body of a decision that repeats the draw of its unit.
+
+    The chances are those of the draw, in the order of the present actions: 0 for one that was not there, and that of
+    one which is no longer there is lost.
+    """
+    draw = decision_body(trace.draw.body)
+    chances = dict(zip(drawn_from, draw["probabilities"], strict=True))
+    body: DecisionBody = {
+        "context": seen.context,
+        "action": draw["action"],
+        "propensity": draw["propensity"],
+        "probabilities": [chances.get(label, 0.0) for label in actions],
+        "version": version,
+    }
+    if available is not None:
+        body["available"] = available
+    if "is_holdout" in draw:
+        body["is_holdout"] = True
+    if seen.surprises:
+        body["surprises"] = dict(seen.surprises)
+    body["unit"], body["follows"], body["number"] = unit, trace.draw_id, trace.number + 1
+    return body

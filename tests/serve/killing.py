@@ -118,7 +118,8 @@ def _work(engine: Engine, run: str, thread: int, lock: threading.Lock) -> None:
 
     for i in range(10**9):
         experiment, event_id = rng.choice(("now", "later")), f"{run}-{thread}-{i}"
-        decision = engine.decide(experiment, event_id=event_id)
+        unit = f"c{rng.randrange(50)}" if rng.random() < 0.5 else None
+        decision = engine.decide(experiment, event_id=event_id, unit=unit)
         tell(experiment, "decision", event_id, decision.action)
         if rng.random() < 0.8:
             value = float(rng.random() < 0.3)

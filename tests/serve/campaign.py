@@ -129,8 +129,8 @@ class Campaign:
             store.close()
             print(
                 f"units, {name}: {n:,} units, {found.asked:,} decisions, {found.draws:,} draws, {found.changed} "
-                f"units whose action changed; chi-square p = {found.p_value:.3f}; {found.drawing:,.0f} decisions a second "
-                f"at first, {found.repeating:,.0f} when all come back; {n_faults} faults",
+                f"units whose action changed; chi-square p = {found.p_value:.3f}; {found.drawing:,.0f} decisions a "
+                f"second at first, {found.repeating:,.0f} when all come back; {n_faults} faults",
                 flush=True,
             )
 
@@ -198,7 +198,9 @@ class Campaign:
             print("".join(f"  {line}\n" for line in told.stdout.splitlines() if line.startswith("seed")), end="")
 
 
-NAMES = ("kill", "power", "faults", "replicas", "units", "pauses", "propensities", "ready", "machine", "simulation")
+NAMES = (
+    "kill", "power", "faults", "replicas", "units", "pauses", "propensities", "ready", "machine", "simulation",
+)  # fmt: skip
 
 
 def main() -> None:

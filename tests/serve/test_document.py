@@ -48,10 +48,12 @@ def test_its_snippets_and_curls_run(tmp_path, monkeypatch, capsys):
     settings = _settings(tmp_path)
     settings["experiments"]["ads"]["log"]["path"] = str(tmp_path / "yesterday.csv")
     monkeypatch.chdir(tmp_path)
-    client_snippet, log_snippet = _blocks("python serve")
+    client_snippet, unit_snippet, log_snippet = _blocks("python serve")
     with served(tmp_path / "ads.sqlite", settings["experiments"]) as client:
         here = str(client.base_url)
-        exec(compile(client_snippet.replace("http://127.0.0.1:8000", here), "docs/serve.md", "exec"), {})
+        names: dict[str, object] = {}
+        for snippet in (client_snippet, unit_snippet):
+            exec(compile(snippet.replace("http://127.0.0.1:8000", here), "docs/serve.md", "exec"), names)
         assert capsys.readouterr().out.split()[0] in ("image", "video")
         curls = next(block for block in _blocks("bash") if "curl" in block)
         commands = curls.replace("http://127.0.0.1:8000", here).replace("\\\n", " ").splitlines()

@@ -40,6 +40,35 @@ def test_the_same_id_gets_the_same_decision_and_another_context_is_a_conflict(ad
     assert answer.json()["error"]["code"] == "conflict"
 
 
+def test_a_unit_keeps_its_action_and_its_outcome_finds_its_newest_decision(ads):
+    first, again = (_decide(ads, unit="customer-7").json() for _ in range(2))
+    assert "follows" not in first
+    assert again == {
+        **first,
+        "event_id": again["event_id"],
+        "version": again["version"],
+        "follows": first["event_id"],
+    }
+    told = ads.post("/v1/ads/outcome", json={"unit": "customer-7", "outcome": 1}).json()
+    assert told == {"event_id": again["event_id"], "status": "applied"}
+    rows = ads.get("/v1/ads/log").text.splitlines()
+    assert any('"unit":"customer-7"' in row and f'"follows":"{first["event_id"]}"' in row for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("report", "status", "told"),
+    [
+        ({"unit": "nobody", "outcome": 1}, 404, "no decision of 'ads' is of the unit 'nobody'"),
+        ({"unit": "", "outcome": 1}, 422, "unit must be 1 to 200 printable characters"),
+        ({"unit": "c", "event_id": "e", "outcome": 1}, 422, "event_id and unit are both there"),
+        ({"outcome": 1}, 422, "event_id is missing (or unit"),
+    ],
+)
+def test_an_outcome_names_one_decision(ads, report, status, told):
+    answer = ads.post("/v1/ads/outcome", json=report)
+    assert (answer.status_code, told in answer.json()["error"]["message"]) == (status, True)
+
+
 def test_only_available_actions_have_a_chance(ads):
     decision = _decide(ads, available=["video", "text"]).json()
     assert decision["probabilities"]["image"] == 0.0

@@ -84,12 +84,16 @@ class Client:
         answer: DecisionAnswer = self._send("/decide", _request(context, available, event_id, unit))
         return answer
 
-    def outcome(self, event_id: str | Unit, outcome: float) -> ReceiptAnswer:
+    def outcome(
+        self, event_id: str | Unit, outcome: float | Mapping[str, float], *, report_id: str | None = None
+    ) -> ReceiptAnswer:
         """Report what came of a decision, or of a unit's newest one, `Unit("customer-7")`; safe to repeat.
 
-        Of a unit that is decided for again in between, a repeated report counts for the newer decision.
+        Outcomes with names are a mapping, `{"click": 1, "revenue": 12.5}`. Where reports add up, one that is sent
+        again is known by its `report_id`; without one it is a new report. Of a unit that is decided for again in
+        between, a repeated report counts for the newer decision.
         """
-        receipt: ReceiptAnswer = self._send("/outcome", _report(event_id, outcome))
+        receipt: ReceiptAnswer = self._send("/outcome", _report(event_id, outcome, report_id))
         return receipt
 
     def decide_many(self, contexts: Iterable[Mapping[str, object] | None]) -> list[DecisionAnswer]:
@@ -98,9 +102,9 @@ class Client:
         decisions: list[DecisionAnswer] = self._send("/decide/batch", body)["decisions"]
         return decisions
 
-    def outcome_many(self, outcomes: Mapping[str, float] | Mapping[str | Unit, float]) -> list[ReceiptAnswer]:
+    def outcome_many(self, outcomes: Mapping[str, float] | Mapping[str | Unit, Any]) -> list[ReceiptAnswer]:
         """Report several outcomes by event id or unit."""
-        body = {"outcomes": [_report(of, value) for of, value in outcomes.items()]}
+        body = {"outcomes": [_report(of, value, None) for of, value in outcomes.items()]}
         receipts: list[ReceiptAnswer] = self._send("/outcome/batch", body)["outcomes"]
         return receipts
 
@@ -173,8 +177,10 @@ def _request(
     return body
 
 
-def _report(of: str | Unit, outcome: float) -> dict[str, object]:
+def _report(of: str | Unit, outcome: float | Mapping[str, float], report_id: str | None) -> dict[str, object]:
     which = {"unit": of.name} if isinstance(of, Unit) else {"event_id": of}
+    if isinstance(outcome, Mapping):
+        return {**which, "outcomes": dict(outcome), "report_id": report_id or uuid.uuid4().hex}
     return {**which, "outcome": outcome}
 
 

@@ -16,6 +16,7 @@ from headstart.logs.encoding import Encoding
 from headstart.logs.log import Log
 from headstart.serve.columns import Kind, read_columns, read_range
 from headstart.serve.logged import DeclaredLog, read_declared
+from headstart.serve.outcomes import NO_OUTCOMES, Outcomes, read_outcomes
 from headstart.serve.tables import Table, check_keys, check_table, check_wholes, is_list
 from headstart.serve.units import read_sticky
 
@@ -24,7 +25,7 @@ _TOP = ("store", "anchor", "after_loss", "experiments", "server", "keys")
 _PER_EXPERIMENT = (
     "actions", "contexts", "oracle", "evaluator", "log", "guard", "schedule", "epsilon", "holdout",
     "outcome_window", "default_outcome", "seed", "revision", "outcome_range", "outside", "trust", "forget_after",
-    "horizon", "sticky",
+    "horizon", "sticky", "outcomes", "value",
 )  # fmt: skip
 Label: TypeAlias = str | int  # of an action
 
@@ -55,7 +56,8 @@ class ExperimentConfig:
     configuration says how far the log is to be believed (`trust`) or that it is used all the same (`despite_audit`).
     An outcome without a window is waited for until those of more than `forget_after` newer users have come: what is
     in flight is not explored again. `horizon` is the number of users to come, for what `start` makes of a log. A unit
-    keeps the action that was drawn for it for `sticky` seconds.
+    keeps the action that was drawn for it for `sticky` seconds. With `outcomes`, reports name them, and what the policy
+    learns is their value.
     """
 
     name: str
@@ -80,6 +82,7 @@ class ExperimentConfig:
     forget_after: int | None = None  # 1,000 when it is first recorded; None: nobody counts what is in flight
     horizon: int | None = None  # None: as many users are to come as have come
     sticky: float | None = None  # seconds for which a unit keeps its action; None: for ever
+    outcomes: Outcomes = NO_OUTCOMES  # those with names
 
     @property
     def at(self) -> str:
@@ -116,6 +119,7 @@ class ExperimentConfig:
         for name in ("trust", "forget_after", "horizon", "sticky"):
             if vars(self)[name] is not None:
                 later[name] = vars(self)[name]
+        later |= self.outcomes.as_dict()
         return {
             "actions": list(self.actions),
             "contexts": {name: self._kind(name) for name in self.contexts},
@@ -195,9 +199,10 @@ def read_experiment(name: str, table: Table, folder: Path = Path()) -> Experimen
     outside = table.get("outside", "refuse")
     if outside not in ("refuse", "clip"):
         raise OptionError(f"{at}.outside must be 'refuse' or 'clip', got {outside!r}")
+    actions = _read_actions(f"{at}.actions", table.get("actions"))
     return ExperimentConfig(
         name=name,
-        actions=_read_actions(f"{at}.actions", table.get("actions")),
+        actions=actions,
         contexts=contexts,
         oracle=oracle,
         evaluator=evaluator,
@@ -218,6 +223,7 @@ def read_experiment(name: str, table: Table, folder: Path = Path()) -> Experimen
         forget_after=_read_whole(f"{at}.forget_after", table.get("forget_after"), 1),
         horizon=_read_horizon(at, table, declared),
         sticky=read_sticky(f"{at}.sticky", table.get("sticky")),
+        outcomes=read_outcomes(at, table, actions),
     )
 
 

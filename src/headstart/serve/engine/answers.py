@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NotRequired, TypeAlias, TypedDict, TypeVar
 
 from headstart.errors import HeadstartError
@@ -31,6 +31,7 @@ class ReceiptAnswer(TypedDict):
 
     event_id: str
     status: str
+    outcomes: NotRequired[Mapping[str, str]]  # of those with names, each for itself
 
 
 def as_decision_answer(decision: Decision) -> DecisionAnswer:
@@ -49,7 +50,10 @@ def as_decision_answer(decision: Decision) -> DecisionAnswer:
 
 def as_receipt_answer(receipt: Receipt) -> ReceiptAnswer:
     """A receipt for the caller."""
-    return {"event_id": receipt.event_id, "status": receipt.status}
+    answer: ReceiptAnswer = {"event_id": receipt.event_id, "status": receipt.status}
+    if receipt.outcomes is not None:
+        answer["outcomes"] = receipt.outcomes
+    return answer
 
 
 def attempt(make: Callable[[], Ask]) -> Ask | HeadstartError:

@@ -17,6 +17,7 @@ from headstart.logs.encoding import Surprise
 from headstart.serve.config import ExperimentConfig, Label
 from headstart.serve.engine.bounds import Bounds, check_number_within, check_outcome_within
 from headstart.serve.engine.fold import Fold
+from headstart.serve.engine.parts import check_report
 from headstart.serve.engine.surprises import Seen, check_unseen
 from headstart.serve.store.events import Body, Context
 from headstart.serve.units import Unit, check_unit
@@ -67,7 +68,8 @@ class OutcomeAsk(NamedTuple):
 
     experiment: str
     of: str | Unit  # an event id, or a unit
-    outcome: float
+    outcome: float | dict[str, float]  # or several by their names
+    report_id: str | None = None  # by which a report that is sent again is known, where reports add up
 
 
 class SteerAsk(NamedTuple):
@@ -119,11 +121,13 @@ def as_fitted(fold: Fold, user: User) -> Fitted:
         return Fitted(config, bounds, _NOTHING, None, refusal)
 
 
-def as_outcome(fold: Fold, of: str | Unit, outcome: object) -> OutcomeAsk:
+def as_outcome(
+    fold: Fold, of: str | Unit, outcome: float | Mapping[str, object], report_id: str | None = None
+) -> OutcomeAsk:
     """A report of an outcome; whether the policy can learn it is asked of one that is not recorded yet."""
-    number = check_outcome_in(outcome, -math.inf, math.inf, "this experiment's policy")
+    checked, report = check_report(fold.config, outcome, report_id)
     known = Unit(check_unit(of.name)) if isinstance(of, Unit) else check_event_id(of)
-    return OutcomeAsk(fold.name, known, number)
+    return OutcomeAsk(fold.name, known, checked, report)
 
 
 def check_learnable(fold: Fold, outcome: float) -> None:

@@ -8,7 +8,7 @@
     set_aside, taken_back                      one decision is learnt and counted no more, or again
     accepted                                   somebody went on with a store that had lost events; nothing else
     decision                                   counted, and in flight: a policy to which that matters is told
-    late, dangling, conflicting                counted; the policy stays as it is
+    late, dangling, conflicting, part, early   counted; the policy stays as it is
 
 The clock does not enter: time is in the events. The policy is built when it is first needed, so a configuration that
 another replaced costs nothing, nor does a log that was withdrawn need to be there.
@@ -39,6 +39,7 @@ from headstart.serve.errors import StoreCorrupt
 from headstart.serve.store import events as kinds
 from headstart.serve.store.chain import GENESIS
 from headstart.serve.store.events import Body, Event, Learnt
+from headstart.serve.store.reader import as_learnt
 
 logger = logging.getLogger("headstart.serve")
 
@@ -158,6 +159,14 @@ class Fold:
     def learns_at_close(self) -> bool:
         return self._config is not None and self._config.default_outcome is not None
 
+    @property
+    def closes(self) -> bool:
+        """Whether something is settled when windows close: defaults, or the values of outcomes with names."""
+        config = self._config
+        return self.learns_at_close or (
+            config is not None and bool(config.outcomes) and config.outcome_window is not None
+        )
+
     def apply(self, event: Event) -> None:
         """Fold one more event."""
         kind, sequence = event.kind, event.sequence
@@ -169,11 +178,12 @@ class Fold:
             if not self.learns_at_close:
                 if event.decision is None:
                     raise StoreCorrupt(f"outcome {sequence} of {self.name!r} has no decision {event.about}")
-                outcome, about = event.body["outcome"], event.about or 0
-                self._take(Learnt(sequence, event.time, event.decided, event.decision, outcome, False, about))
+                about = event.about or 0
+                self._take(as_learnt(sequence, event.time, event.decided, event.decision, event.body, about))
         elif kind == kinds.WINDOW_CLOSED:
-            for row in self._rows(self.name, sequence - 1, sequence, at_close=True):
-                self._take(row)
+            if self.learns_at_close:  # values of outcomes with names are events of their own
+                for row in self._rows(self.name, sequence - 1, sequence, at_close=True):
+                    self._take(row)
             self.closed_through = event.body["through"]
         elif kind == kinds.LATE:
             self.reckoning.tally.late += 1
@@ -181,6 +191,10 @@ class Fold:
             self.reckoning.tally.dangling += 1
         elif kind == kinds.CONFLICTING:
             self.reckoning.tally.conflicting += 1
+        elif kind == kinds.PART:
+            self.reckoning.tally.parts += 1
+        elif kind == kinds.EARLY:
+            self.reckoning.tally.early += 1
         else:
             self._steer(event)
             self.moved = sequence

@@ -125,7 +125,8 @@ class Past:
                     outcome = terms.bounds.clip_outcome(event.body["outcome"])
                     page.heard.add(event.decided, event.decision, outcome)
             elif event.kind == kinds.WINDOW_CLOSED:
-                self._add_closed(page.heard, event, terms)
+                if at_close:
+                    self._add_closed(page.heard, event, terms)
             elif event.event_id is None:
                 page.deeds.append(event)
                 if event.kind == kinds.CONFIGURATION:

@@ -304,7 +304,7 @@ class Ledger:
         self._follow()
         self._ask_for_role()
         if self.is_folder:
-            if self.fold.learns_at_close and self._is_due():
+            if self.fold.closes and self._is_due():
                 self.run_group([CloseAsk(self.name)])
             self.save_snapshot(SNAPSHOT_EVERY)
             self.save_offered()

@@ -56,6 +56,7 @@ class Reckoning:
             self.tally.aside += 1
             return
         outcome = self.bounds.clip_outcome(row.outcome)
+        self.tally.add_named(str(row.body["action"]), row.outcomes)
         number = row.body.get("number", 1)
         self.tally.add_learnt(str(row.body["action"]), outcome, number=number, is_default=row.is_default)
 

@@ -24,6 +24,13 @@ class Believed(TypedDict):
     upper: float | None
 
 
+class NamedSum(TypedDict):
+    """An outcome with a name, over an action's decisions."""
+
+    n: int
+    sum: float
+
+
 class ActionState(TypedDict):
     """An action: shown, learnt, believed."""
 
@@ -35,6 +42,7 @@ class ActionState(TypedDict):
     log_mean: float | None
     log_rows: int
     chance: float | None  # None: it depends on the context
+    outcomes: dict[str, NamedSum]  # those with names, of the decisions whose value is learnt
 
 
 class Disagreement(TypedDict):
@@ -73,6 +81,8 @@ class State(TypedDict):
     late: int
     dangling: int
     conflicting: int
+    parts: int  # reports of outcomes with names, in their windows
+    early: int  # before their delay was over
     clipped_contexts: int  # decisions for a context outside the bounds
     clipped_outcomes: int
     missing: dict[str, int]  # users of whom a column was null, by column
@@ -117,6 +127,9 @@ def describe(fold: Fold, decider: Decider, duplicates: int) -> State:
                 "log_mean": None if fold.log is None else fold.log["means"][a],
                 "log_rows": 0 if fold.log is None else fold.log["counts"][a],
                 "chance": None if chances is None else chances[a],
+                "outcomes": {
+                    name: {"n": int(n), "sum": total} for name, (n, total) in tally.named.get(str(label), {}).items()
+                },
             }
         )
     return {
@@ -136,6 +149,8 @@ def describe(fold: Fold, decider: Decider, duplicates: int) -> State:
         "late": tally.late,
         "dangling": tally.dangling,
         "conflicting": tally.conflicting,
+        "parts": tally.parts,
+        "early": tally.early,
         "clipped_contexts": tally.clipped_contexts,
         "clipped_outcomes": tally.clipped_outcomes,
         "missing": dict(tally.missing),

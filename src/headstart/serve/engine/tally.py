@@ -39,6 +39,8 @@ class EventTally:
     late: int = 0
     dangling: int = 0
     conflicting: int = 0
+    parts: int = 0  # reports of outcomes with names, in their windows
+    early: int = 0
     clipped_contexts: int = 0  # decisions for a context outside the bounds
     clipped_outcomes: int = 0  # of the outcomes: outside the bounds
     missing: dict[str, int] = field(default_factory=dict)  # users of whom a column was null, by column
@@ -48,6 +50,7 @@ class EventTally:
     column_extremes: dict[str, Extremes] = field(default_factory=dict)  # of columns without bounds
     shown: dict[str, int] = field(default_factory=dict)
     sums: dict[str, list[float]] = field(default_factory=dict)
+    named: dict[str, dict[str, list[float]]] = field(default_factory=dict)  # action, name: n, sum
 
     def add_decision(self, action: str, *, is_holdout: bool, is_repeat: bool) -> None:
         """One more decision."""
@@ -100,7 +103,14 @@ class EventTally:
     def clear_learnt(self) -> None:
         """Before everything that counts is counted again."""
         self.learnt = self.defaults = self.aside = 0
-        self.sums = {}
+        self.sums, self.named = {}, {}
+
+    def add_named(self, action: str, outcomes: Mapping[str, float]) -> None:
+        """The outcomes with names that a value was made of."""
+        for name, outcome in outcomes.items():
+            sums = self.named.setdefault(action, {}).setdefault(name, [0, 0.0])
+            sums[0] += 1
+            sums[1] += outcome
 
     def mean(self, action: str) -> OnlineMean:
         """The plain mean of the outcomes learnt, with its 95 % interval (normal); None where there is none.

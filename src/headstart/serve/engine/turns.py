@@ -6,7 +6,7 @@ Then everything else, in the order it came. Nothing here changes a fold: that is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from headstart.errors import HeadstartError
@@ -24,12 +24,13 @@ from headstart.serve.engine.asks import (
     check_learnable,
 )
 from headstart.serve.engine.decision import Decider
+from headstart.serve.engine.parts import classify, find_come, make_value, part_id, part_ids
 from headstart.serve.engine.repeats import is_kept, repeat_draw
 from headstart.serve.engine.retries import is_same_request
 from headstart.serve.errors import ConflictError, PolicyFailed, UnknownDecision
 from headstart.serve.store import events as kinds
-from headstart.serve.store.events import Body, DecisionBody, Event, Receipt, as_decision, decision_body
-from headstart.serve.store.questions import READ_DUE
+from headstart.serve.store.events import Body, DecisionBody, Event, Receipt, as_decision, decision_body, read_body
+from headstart.serve.store.questions import READ_DECIDED, READ_DUE, READ_PARTS
 from headstart.serve.store.reader import PAGE
 from headstart.serve.store.store import Found, Known, Sought, Trace, Transaction
 from headstart.serve.units import Unit
@@ -76,6 +77,7 @@ class Turn:
                 answers[i] = self._answer(self._decide, ask)
             else:
                 later.append(i)
+        self._find_parts([ask for ask in asks if isinstance(ask, OutcomeAsk)])
         for i in later:
             ask = asks[i]
             if isinstance(ask, OutcomeAsk):
@@ -89,6 +91,18 @@ class Turn:
         if self.events:
             self.events = self._transaction.insert(self.events)
         return answers
+
+    def _find_parts(self, asks: Sequence[OutcomeAsk]) -> None:
+        """What is known of the outcomes with names that are reported: of a unit's, its decision had to be found."""
+        config, ids = self._fold.config, dict[str, None]()
+        for ask in asks if config.outcomes else ():
+            of = ask.of if isinstance(ask.of, str) else None
+            if isinstance(ask.of, Unit) and ask.of.name in self._traces:
+                of = self._traces[ask.of.name].event_id
+            if of is not None:
+                ids |= dict.fromkeys(part_ids(config, of, ask.report_id))
+        if ids:
+            self._transaction.find(Sought(list(ids)))
 
     def _answer(self, method: Callable[[AnAsk], Answer], ask: AnAsk) -> Answer:
         try:
@@ -170,6 +184,8 @@ class Turn:
 
     def _record(self, ask: OutcomeAsk) -> Answer:
         event_id, fold = self._find_id(ask), self._fold
+        if isinstance(ask.outcome, dict):
+            return self._record_parts(event_id, ask.outcome, ask.report_id)
         known = self._found.get(event_id, {})
         decision = known.get(kinds.DECISION)
         kind, status = kinds.OUTCOME, "applied"
@@ -196,6 +212,46 @@ class Turn:
         about = None if kind == kinds.DANGLING else decision
         self._append(kind, {"outcome": ask.outcome}, event_id, about)
         return Receipt(event_id, status)
+
+    def _record_parts(self, event_id: str, outcomes: Mapping[str, float], report_id: str | None) -> Receipt:
+        """Each outcome with a name for itself; and the value, if they complete it and there is no window."""
+        fold, config = self._fold, self._fold.config
+        known = self._found.get(event_id, {})
+        decision = known.get(kinds.DECISION)
+        told = {
+            name: self._record_part(event_id, name, outcome, report_id, decision)
+            for name, outcome in outcomes.items()
+        }
+        status = "waiting" if "waiting" in told.values() else next(iter(told.values()))
+        if status == "waiting" and decision is not None:
+            if config.outcome_window is None and kinds.OUTCOME not in known:
+                come = find_come(config, self._found, event_id)
+                body = make_value(config, come, decision.body["action"])
+                if body is not None:
+                    self._append(kinds.OUTCOME, body, event_id, decision)
+                    status = "waiting" if fold.frozen_at is not None else "applied"
+            if decision.sequence in fold.reckoning.aside:
+                status = "set_aside"
+        return Receipt(event_id, status, told)
+
+    def _record_part(
+        self, event_id: str, name: str, outcome: float, report_id: str | None, decision: Known | None
+    ) -> str:
+        """What became of it."""
+        config = self._fold.config
+        named = config.outcomes.named[name]
+        kind = classify(config, named, None if decision is None else decision.time, self._now)
+        under = part_id(event_id, name, named, report_id)
+        known = self._found.get(under, {})
+        earlier = known.get(kinds.PART) or known.get(kind)
+        if earlier is not None:
+            if earlier.body["outcome"] == outcome:
+                return "duplicate"
+            kind = kinds.CONFLICTING
+            if kind in known:
+                return kind
+        self._append(kind, {"name": name, "outcome": outcome}, under, decision)
+        return "waiting" if kind == kinds.PART else kind
 
     def _find_id(self, ask: OutcomeAsk) -> str:
         """The event id of the decision that an outcome is about."""
@@ -225,12 +281,27 @@ class Turn:
     def _close(self, ask: CloseAsk) -> Answer:
         """How many windows were closed: at most a page of them, so that a turn stays short."""
         fold = self._fold
-        if not fold.learns_at_close:
+        if not fold.closes:
             return 0
         # Times never decrease, so what is sequenced after the close is late for all that it closes.
         parameters = (ask.experiment, fold.closed_through, PAGE, self._now - fold.config.window_length)
         through, n = self._transaction.query(READ_DUE, parameters)[0]
         if n:
+            if fold.config.outcomes:
+                self._settle_values(fold.closed_through, through)
             body = {"after": fold.closed_through, "through": through, "default": fold.config.default_outcome}
             self._append(kinds.WINDOW_CLOSED, body)
         return int(n)
+
+    def _settle_values(self, after: int, through: int) -> None:
+        """The values of the decisions whose windows close, by the outcomes with names that came."""
+        config, query, name = self._fold.config, self._transaction.query, self._fold.name
+        come: dict[int, dict[str, list[float]]] = {}
+        for about, text in query(READ_PARTS, (name, after, through)):
+            part = read_body(text)
+            come.setdefault(about, {}).setdefault(part["name"], []).append(part["outcome"])
+        for sequence, event_id, time, text in query(READ_DECIDED, (name, after, through)):
+            decision = Known(sequence, time, read_body(text))
+            body = make_value(config, come.get(sequence, {}), decision.body["action"])
+            if body is not None:
+                self._append(kinds.OUTCOME, body, event_id, decision)

@@ -20,6 +20,8 @@ from headstart.serve.engine.anchor import Anchored, find_losses
 from headstart.serve.engine.decision import Decider
 from headstart.serve.engine.draw import draw_action, draw_by_id
 from headstart.serve.engine.fold import Fold
+from headstart.serve.engine.part_checks import PartChecks
+from headstart.serve.engine.parts import decision_id
 from headstart.serve.engine.repeats import is_kept, repeat_draw
 from headstart.serve.engine.snapshot import is_of_this_version
 from headstart.serve.engine.sources import Sources
@@ -34,7 +36,7 @@ from headstart.serve.store.store import Head, Known, Query, Trace
 
 _MAX_FAULTS = 100  # told one by one; beyond that they are only counted
 _ASIDE = (kinds.SET_ASIDE, kinds.TAKEN_BACK)
-_OUTCOMES = (kinds.OUTCOME, kinds.LATE, kinds.DANGLING, kinds.CONFLICTING)
+_OUTCOMES = (kinds.OUTCOME, kinds.LATE, kinds.DANGLING, kinds.CONFLICTING, kinds.PART, kinds.EARLY)
 
 
 @dataclass
@@ -116,6 +118,7 @@ class _Walk:
         self._is_known = False  # whether the policy of the present configuration can be built
         self._decided: dict[str, tuple[int, int]] = {}  # sequence and time of each decision
         self._kept: dict[str, Trace] = {}  # by unit
+        self._parts = PartChecks(verification.add)
         self._reported: dict[tuple[str, str], float] = {}  # by event id and kind
         self._snapshots: dict[int, str] = dict(query(READ_SNAPSHOTS, (name, FOLD)))
         steering = [e for kind in kinds.BUILDS for e in reader.all_of(name, kind)]
@@ -248,7 +251,10 @@ class _Walk:
     def _check_outcome(self, event: Event) -> None:
         event_id, verification = event.event_id or "", self._verification
         verification.outcomes += 1
-        decision, config = self._decided.get(event_id), self._fold.config
+        decision, config = self._decided.get(decision_id(event_id)), self._fold.config
+        if "name" in event.body or event.kind in (kinds.PART, kinds.EARLY):
+            self._parts.check_part(event, config, decision)
+            return
         at = f"{event.kind} outcome {event.sequence} ({event_id!r})"
         if (event.about is None) != (event.kind == kinds.DANGLING or decision is None):
             verification.add(f"{at} points to decision {event.about}")
@@ -262,6 +268,8 @@ class _Walk:
                 verification.add(f"{at} contradicts no other outcome")
         elif decision is None or event.about != decision[0]:
             verification.add(f"{at} has no decision before it")
+        elif config.outcomes:
+            self._parts.check_value(event, config)
         else:
             limit = None if config.outcome_window is None else decision[1] + config.window_length
             if (event.kind == kinds.LATE) != (limit is not None and event.time > limit):

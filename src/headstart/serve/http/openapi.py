@@ -40,11 +40,24 @@ _REPORTED: dict[str, object] = {
     "event_id": {**_EVENT_ID, "example": "order-4711"},
     "unit": {**_UNIT, "description": "In the place of an event id: the newest decision of this unit."},
     "outcome": _NUMBER,
+    "outcomes": {
+        "type": "object",
+        "description": "In the place of an outcome: several by their names, where the experiment has such.",
+        "minProperties": 1,
+        "additionalProperties": {"type": ["number", "boolean"]},
+    },
+    "report_id": {
+        "type": ["string", "null"],
+        "description": "By which a report that is sent again is known; needed where an outcome with a name is a sum.",
+    },
 }
 _REPORT = {
     "type": "object",
     "description": "As for one decision; an outcome that is not allowed is answered in its place.",
-    "oneOf": [{"required": ["event_id", "outcome"]}, {"required": ["unit", "outcome"]}],
+    "allOf": [
+        {"oneOf": [{"required": ["event_id"]}, {"required": ["unit"]}]},
+        {"oneOf": [{"required": ["outcome"]}, {"required": ["outcomes"]}]},
+    ],
     "additionalProperties": False,
     "properties": _REPORTED,
 }
@@ -64,7 +77,12 @@ _RECEIPT = {
         "event_id": {"type": "string"},
         "status": {
             "type": "string",
-            "description": "applied, waiting, duplicate, conflicting, late, dangling or set_aside.",
+            "description": "applied, waiting, duplicate, conflicting, late, early, dangling or set_aside.",
+        },
+        "outcomes": {
+            "type": "object",
+            "description": "Of outcomes with names, what became of each.",
+            "additionalProperties": {"type": "string"},
         },
     },
 }

@@ -30,7 +30,8 @@ class OutcomeRequest(NamedTuple):
     """What came of a decision, or of a unit's newest one."""
 
     of: str | Unit
-    outcome: float
+    outcome: float | dict[str, float]  # or several by their names
+    report_id: str | None
 
 
 class ErrorAnswer(TypedDict):
@@ -75,20 +76,39 @@ def read_decide(request: object, place: str = "") -> User:
 
 
 def read_outcome(report: object, place: str = "") -> OutcomeRequest:
-    """One outcome's report: {event_id, outcome} or {unit, outcome}. An outcome of 0 is an outcome."""
-    value = _check_fields(report, ("event_id", "unit", "outcome"), place)
+    """One report: {event_id or unit, outcome or outcomes, report_id?}. An outcome of 0 is an outcome."""
+    value = _check_fields(report, ("event_id", "unit", "outcome", "outcomes", "report_id"), place)
     if "event_id" not in value and "unit" not in value:
         raise _invalid(f"{place}event_id is missing (or unit, for the newest decision of a unit)")
     if "event_id" in value and "unit" in value:
         raise _invalid(f"{place}event_id and unit are both there: which decision is meant?")
-    outcome = value.get("outcome")
-    if isinstance(outcome, bool):
-        outcome = float(outcome)
-    if not isinstance(outcome, int | float) or not math.isfinite(outcome):
-        raise _invalid(f"{place}outcome must be a finite number, got {_kind(outcome)}")
+    if "outcome" in value and "outcomes" in value:
+        raise _invalid(f"{place}outcome and outcomes are both there: what came?")
+    report_id = value.get("report_id")
+    if report_id is not None and not isinstance(report_id, str):
+        raise _invalid(f"{place}report_id must be text, got {_kind(report_id)}")
+    came = (
+        _read_named(value["outcomes"], place)
+        if "outcomes" in value
+        else _read_number(f"{place}outcome", value.get("outcome"))
+    )
     if "unit" in value:
-        return OutcomeRequest(Unit(_check_name("unit", value["unit"], place)), float(outcome))
-    return OutcomeRequest(_check_name("event_id", value["event_id"], place), float(outcome))
+        return OutcomeRequest(Unit(_check_name("unit", value["unit"], place)), came, report_id)
+    return OutcomeRequest(_check_name("event_id", value["event_id"], place), came, report_id)
+
+
+def _read_named(value: object, place: str) -> dict[str, float]:
+    if not isinstance(value, dict):
+        raise _invalid(f"{place}outcomes must be an object of outcomes by name, got {_kind(value)}")
+    return {name: _read_number(f"{place}outcomes.{name:.80}", each) for name, each in value.items()}
+
+
+def _read_number(at: str, value: object) -> float:
+    if isinstance(value, bool):
+        return float(value)
+    if not isinstance(value, int | float) or not math.isfinite(value):
+        raise _invalid(f"{at} must be a finite number, got {_kind(value)}")
+    return float(value)
 
 
 def read_aside(request: object) -> tuple[str, str]:

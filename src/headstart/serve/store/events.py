@@ -15,6 +15,8 @@ OUTCOME = "outcome"  # the first one in its window: the one that is learnt
 LATE = "late"  # after the window: kept, not learnt
 DANGLING = "dangling"  # no such decision: kept, never learnt, even if a decision of that id comes later
 CONFLICTING = "conflicting"  # another value for an outcome that is known: kept, the first one counts
+PART = "part"  # one outcome of those with names, in its window: what a value is made of
+EARLY = "early"  # one that came before its delay was over: kept, not counted
 CONFIGURATION = "configuration"
 WARM_START = "warm_start"
 LOG_WITHDRAWN = "log_withdrawn"
@@ -26,8 +28,8 @@ ROLLED_BACK = "rolled_back"
 SET_ASIDE = "set_aside"  # a decision's outcome is neither learnt nor counted, whether it has come or will
 TAKEN_BACK = "taken_back"  # it is again
 KINDS = (
-    DECISION, OUTCOME, LATE, DANGLING, CONFLICTING, CONFIGURATION, WARM_START, LOG_WITHDRAWN, WINDOW_CLOSED,
-    ACCEPTED, FROZEN, UNFROZEN, ROLLED_BACK, SET_ASIDE, TAKEN_BACK,
+    DECISION, OUTCOME, LATE, DANGLING, CONFLICTING, PART, EARLY, CONFIGURATION, WARM_START, LOG_WITHDRAWN,
+    WINDOW_CLOSED, ACCEPTED, FROZEN, UNFROZEN, ROLLED_BACK, SET_ASIDE, TAKEN_BACK,
 )  # fmt: skip
 BUILDS = (CONFIGURATION, WARM_START, LOG_WITHDRAWN, SET_ASIDE, TAKEN_BACK)  # after which a policy is built anew
 
@@ -99,10 +101,16 @@ class Decision(NamedTuple):
 
 
 class Receipt(NamedTuple):
-    """What became of a reported outcome: applied, waiting, duplicate, conflicting, late or dangling."""
+    """What became of a reported outcome: applied, waiting, duplicate, conflicting, late, dangling or set_aside; of
+    outcomes with names, each for itself (early too).
+    """
 
     event_id: str
     status: str
+    outcomes: Mapping[str, str] | None = None  # by name
+
+
+NOTHING: Mapping[str, float] = {}
 
 
 class Learnt(NamedTuple):
@@ -115,6 +123,7 @@ class Learnt(NamedTuple):
     outcome: float
     is_default: bool
     about: int  # the decision's sequence number
+    outcomes: Mapping[str, float] = NOTHING  # by name, where they have one
 
 
 def write_body(body: Body) -> str:

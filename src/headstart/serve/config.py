@@ -56,8 +56,8 @@ class ExperimentConfig:
     configuration says how far the log is to be believed (`trust`) or that it is used all the same (`despite_audit`).
     An outcome without a window is waited for until those of more than `forget_after` newer users have come: what is
     in flight is not explored again. `horizon` is the number of users to come, for what `start` makes of a log. A unit
-    keeps the action that was drawn for it for `sticky` seconds. With `outcomes`, reports name them, and what the policy
-    learns is their value.
+    keeps the action that was drawn for it for `sticky` seconds. With `outcomes`, reports name them, and the policy
+    learns their value.
     """
 
     name: str
@@ -199,10 +199,9 @@ def read_experiment(name: str, table: Table, folder: Path = Path()) -> Experimen
     outside = table.get("outside", "refuse")
     if outside not in ("refuse", "clip"):
         raise OptionError(f"{at}.outside must be 'refuse' or 'clip', got {outside!r}")
-    actions = _read_actions(f"{at}.actions", table.get("actions"))
     return ExperimentConfig(
         name=name,
-        actions=actions,
+        actions=_read_actions(f"{at}.actions", table.get("actions")),
         contexts=contexts,
         oracle=oracle,
         evaluator=evaluator,
@@ -223,7 +222,7 @@ def read_experiment(name: str, table: Table, folder: Path = Path()) -> Experimen
         forget_after=_read_whole(f"{at}.forget_after", table.get("forget_after"), 1),
         horizon=_read_horizon(at, table, declared),
         sticky=read_sticky(f"{at}.sticky", table.get("sticky")),
-        outcomes=read_outcomes(at, table, actions),
+        outcomes=read_outcomes(at, table),
     )
 
 

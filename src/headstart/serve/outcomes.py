@@ -92,7 +92,7 @@ class Outcomes:
 NO_OUTCOMES = Outcomes()
 
 
-def read_outcomes(at: str, table: Table, actions: Sequence[object]) -> Outcomes:
+def read_outcomes(at: str, table: Table) -> Outcomes:
     """The outcomes that an experiment's table declares, and their value."""
     declared, value = table.get("outcomes"), table.get("value")
     if declared is None:
@@ -114,9 +114,6 @@ def read_outcomes(at: str, table: Table, actions: Sequence[object]) -> Outcomes:
     for name in formula.names:
         if name not in named:
             raise OptionError(f"{at}.value has {name}, which is no outcome; known: {', '.join(named)}")
-    for label in formula.shown:
-        if label not in [str(action) for action in actions]:
-            raise OptionError(f"{at}.value has shown({label!r}), which is no action; known: {list(actions)[:20]}")
     return Outcomes(named, formula)
 
 

@@ -62,7 +62,7 @@ def test_without_a_window_the_value_is_learnt_when_all_have_come(address):
 
 
 def test_with_a_window_the_value_is_made_when_it_closes(address):
-    """By hand, revenue counts from 10 s on: u1 20 + 5 less 0.5; u2 has no rating, so no value; u3 has 0, not shown."""
+    """By hand, revenue counts from 10 s on: u1 20 + 5 less 0.5; u2 has no rating, so no value; u3 got no mail: 0."""
     clock = Clock()
     with Engine.open(make_config(address, **WINDOWED), clock=clock) as engine:
         for event_id, action in (("u1", "mail"), ("u2", "mail"), ("u3", "nothing")):
@@ -152,7 +152,6 @@ def test_a_sum_needs_to_know_its_reports(tmp_path):
     [
         ({"value": None}, "value is missing: what are click and revenue worth together"),
         ({"value": "clicks"}, "value has clicks, which is no outcome; known: click, revenue"),
-        ({"value": 'revenue * shown("male")'}, "value has shown\\('male'\\), which is no action"),
         ({"outcomes": None}, "value needs experiments.ads.outcomes"),
         ({"outcomes": {}}, "must have at least one"),
         ({"outcomes": {"a b": {}}}, "a name is letters"),
@@ -168,10 +167,18 @@ def test_a_wrong_declaration_names_its_place(changes, told, tmp_path):
         make_config(str(tmp_path / "e.sqlite"), **table)
 
 
+def test_a_value_speaks_of_actions_that_there_are_or_were(tmp_path):
+    path = str(tmp_path / "e.sqlite")
+    with pytest.raises(OptionError, match=r"value has shown\('male'\), which is no action; known: \['mail'"):
+        Engine.open(make_config(path, **{**SHOP, "value": 'revenue * shown("male")'}))
+    Engine.open(make_config(path, **SHOP)).close()
+    Engine.open(make_config(path, **{**SHOP, "actions": ["letter", "nothing"]})).close()
+
+
 def test_outcomes_are_fixed_for_life(tmp_path):
     path = str(tmp_path / "e.sqlite")
     Engine.open(make_config(path, **SHOP)).close()
-    with pytest.raises(OptionError, match="value was revenue - 0.5 .* and cannot become revenue"):
+    with pytest.raises(OptionError, match=r"value was revenue - 0.5 .* and cannot become revenue"):
         Engine.open(make_config(path, **{**SHOP, "value": "revenue"}))
 
 

@@ -78,6 +78,9 @@ def _check_answer(model: Model, asked: Ask, expected: Any, answered: Answer) -> 
         if isinstance(answered, HeadstartError):
             raise PromiseBroken(f"{asked} was answered by {type(answered).__name__}: {answered}")
         check_equal(f"the answer of {row.event_id!r}", answered, _as_answer(row, model))
+    elif isinstance(answered, Receipt) and isinstance(expected, dict):
+        found = {"status": answered.status, "outcomes": dict(answered.outcomes or {})}
+        check_equal(f"what became of {asked}", found, expected)
     elif isinstance(answered, Receipt):
         check_equal(f"the status of {asked}", answered.status, expected)
     elif isinstance(answered, HeadstartError):

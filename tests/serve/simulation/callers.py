@@ -117,6 +117,10 @@ class Callers:
             outcome = traffic.draw_outcome(self._rng, low, high, is_wild=self._world.is_wild)
             if event_id in first and self._rng.random() < 0.5:
                 outcome = first[event_id]
+            named = replica.fold(name).config.outcomes.named
+            if named:
+                outcome = traffic.draw_named(self._rng, named)
+            report_id = f"r{self._rng.randrange(3)}"
             of = Unit(self._unit()) if self._world.has_units and self._rng.random() < 0.3 else event_id
-            asks += try_ask(self._world, lambda i=of, y=outcome: replica.as_outcome(name, i, y))
+            asks += try_ask(self._world, lambda i=of, y=outcome, r=report_id: replica.as_outcome(name, i, y, r))
         return asks

@@ -48,6 +48,8 @@ def check_state(replica: Replica, model: Model) -> None:
         "late": len(outcomes["late"]),
         "dangling": len(outcomes["dangling"]),
         "conflicting": len(outcomes["conflicting"]),
+        "parts": len(outcomes["part"]),
+        "early": len(outcomes["early"]),
         **_count_surprises(model),
     }
     check_equal("the state", {name: state[name] for name in expected}, expected)  # type: ignore[literal-required]
@@ -58,6 +60,8 @@ def check_state(replica: Replica, model: Model) -> None:
         mine = [each.outcome for each in learnt if str(each.decision["action"]) == label]
         values = [model.bounds.clip_outcome(outcome) for outcome in mine]
         check_equal(f"n of {label!r}", action["online"]["n"], len(values))
+        for name in model.present.outcomes.named if values else ():
+            check_equal(f"{name} of {label!r}", action["outcomes"][name]["n"], len(values))
         mean = action["online"]["mean"]
         if values and all(abs(value) < 1e100 for value in values):
             size = max(1.0, *map(abs, values))
@@ -113,6 +117,9 @@ def check_export(replica: Replica, model: Model) -> None:
             f"the unit of {event_id!r}", (found["unit"], found["follows"]), (body.get("unit"), body.get("follows"))
         )
         outcome = model.outcomes["outcome"].get(event_id)
+        if model.present.outcomes and row.sequence not in model.aside:
+            made = None if outcome is None else (model.value_of(row) or {})["outcomes"]
+            check_equal(f"the outcomes of {event_id!r}", found["outcomes"], made)
         if model.has_default:
             default = model.present.default_outcome if outcome is None else outcome
             outcome = default if row.sequence <= model.closed_through else None

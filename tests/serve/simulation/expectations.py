@@ -44,11 +44,12 @@ class Expectations:
         self.answers: list[Any] = [None] * len(asks)
         for i in sorted(range(len(asks)), key=lambda i: not isinstance(asks[i], DecideAsk)):
             expected, self.answers[i] = self._answer(asks[i])
-            if expected is not None:
-                self.events.append(expected)
-                self._note(model.head + len(self.events), expected)
+            for each in expected if isinstance(expected, list) else [expected]:
+                if each is not None:
+                    self.events.append(each)
+                    self._note(model.head + len(self.events), each)
 
-    def _answer(self, ask: Ask) -> tuple[Expected | None, Any]:
+    def _answer(self, ask: Ask) -> tuple[Expected | list[Expected] | None, Any]:
         if isinstance(ask, DecideAsk):
             return self._decide(ask)
         if isinstance(ask, OutcomeAsk):
@@ -70,6 +71,8 @@ class Expectations:
             model.note(row)
         else:
             model.outcomes[expected.kind][event_id] = expected.body["outcome"]
+            if expected.kind == "part":
+                model.note_part(event_id, expected.body)
 
     def _decide(self, ask: DecideAsk) -> tuple[Expected | None, Any]:
         model, context, available = self._model, ask.given.get("context") or {}, ask.given.get("available")
@@ -100,10 +103,12 @@ class Expectations:
         about = None if draw is None else draw.sequence
         return Expected("decision", ask.event_id, about, body), ("decided", ask.event_id)
 
-    def _record(self, ask: OutcomeAsk) -> tuple[Expected | None, Any]:
+    def _record(self, ask: OutcomeAsk) -> tuple[Expected | list[Expected] | None, Any]:
         model, event_id = self._model, self._find_id(ask)
         if event_id is None:
             return None, "UnknownDecision"
+        if isinstance(ask.outcome, dict):
+            return self._record_named(event_id, ask.outcome, ask.report_id)
         decision = model.decisions.get(event_id)
         kind, status = "outcome", "waiting" if model.has_default or model.frozen_at is not None else "applied"
         if decision is None:
@@ -123,6 +128,51 @@ class Expectations:
             return None, "OutcomeError"
         about = None if decision is None else decision.sequence
         return Expected(kind, event_id, about, {"outcome": ask.outcome}), status
+
+    def _record_named(self, event_id: str, outcomes: Body, report_id: str | None) -> tuple[list[Expected], Any]:
+        """Each for itself, and the value if it is whole; by the model as it will be when they are recorded."""
+        model, decision, told = self._model, self._model.decisions.get(event_id), dict[str, str]()
+        expected: list[Expected] = []
+        for name, outcome in outcomes.items():
+            kind, new = self._classify(event_id, name, outcome, report_id)
+            told[name] = "waiting" if kind == "part" else kind
+            expected += [] if new is None else [new]
+        status = "waiting" if "waiting" in told.values() else next(iter(told.values()))
+        if status == "waiting" and decision is not None:
+            after = model.copied()
+            for each in expected:
+                if each.kind == "part":
+                    after.note_part(each.event_id or "", each.body)
+            value = None if model.settles or event_id in model.outcomes["outcome"] else after.value_of(decision)
+            if value is not None:
+                expected.append(Expected("outcome", event_id, decision.sequence, value))
+                status = "waiting" if model.frozen_at is not None else "applied"
+            status = "set_aside" if decision.sequence in model.aside else status
+        return expected, {"status": status, "outcomes": told}
+
+    def _classify(
+        self, event_id: str, name: str, outcome: float, report_id: str | None
+    ) -> tuple[str, Expected | None]:
+        """What a report of one name is, and the event that comes of it."""
+        model, decision, declared = self._model, self._model.decisions.get(event_id), self._model.present
+        named = declared.outcomes.named[name]
+        under = "\x1f".join([event_id, name, report_id or ""] if named.is_sum else [event_id, name])
+        kind = "part"
+        if decision is None:
+            kind = "dangling"
+        elif declared.outcome_window is not None and self._time > decision.time + declared.window_length:
+            kind = "late"
+        elif self._time < decision.time + round(1e6 * named.delay):
+            kind = "early"
+        first = model.outcomes["part"].get(under, model.outcomes[kind].get(under))
+        if first == outcome:
+            return "duplicate", None
+        if first is not None:
+            kind = "conflicting"
+            if under in model.outcomes[kind]:
+                return kind, None
+        about = None if decision is None else decision.sequence
+        return kind, Expected(kind, under, about, {"name": name, "outcome": outcome})
 
     def _find_id(self, ask: OutcomeAsk) -> str | None:
         """The event id that an outcome is about; None for a unit that nobody decided for."""

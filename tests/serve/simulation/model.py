@@ -70,6 +70,7 @@ class Model:
     decisions: dict[str, Row] = field(default_factory=dict)
     units: dict[str, list[Row]] = field(default_factory=dict)  # the decisions of each, in their order
     outcomes: dict[str, dict[str, float]] = field(default_factory=dict)  # by kind, then event id
+    come: dict[str, dict[str, list[float]]] = field(default_factory=dict)  # by event id and name, in their windows
     learnt: list[Counted] = field(default_factory=list)  # ever
     counting: list[Counted] = field(default_factory=list)  # at present, those held by a freeze too
     frozen_at: int | None = None
@@ -80,7 +81,7 @@ class Model:
     held: list[Flown] | None = None  # what was in flight when it was frozen
 
     def __post_init__(self) -> None:
-        for kind in ("outcome", "late", "dangling", "conflicting"):
+        for kind in ("outcome", "late", "dangling", "conflicting", "part", "early"):
             self.outcomes.setdefault(kind, {})
 
     def copied(self) -> Model:
@@ -91,6 +92,7 @@ class Model:
         twin.outcomes = {kind: dict(known) for kind, known in self.outcomes.items()}
         twin.learnt, twin.counting, twin.logs = list(self.learnt), list(self.counting), list(self.logs)
         twin.aside = dict(self.aside)
+        twin.come = {i: {name: list(each) for name, each in come.items()} for i, come in self.come.items()}
         twin.flying = [copy(each) for each in self.flying]
         twin.held = None if self.held is None else list(self.held)
         return twin
@@ -122,6 +124,31 @@ class Model:
         return self.present.default_outcome is not None
 
     @property
+    def settles(self) -> bool:
+        """Whether values of outcomes with names are made when windows close."""
+        return bool(self.present.outcomes) and self.present.outcome_window is not None
+
+    def value_of(self, decision: Row) -> Body | None:
+        """What the outcomes with names that came of a decision are worth; None if one is missing."""
+        outcomes, come = self.present.outcomes, self.come.get(decision.event_id or "", {})
+        known: dict[str, float] = {}
+        for name, each in outcomes.named.items():
+            if each.is_sum:
+                known[name] = sum(come.get(name, []), 0.0)
+            elif name in come or each.default is not None:
+                known[name] = come.get(name, [each.default])[0]
+            else:
+                return None
+        words = {**known, "shown": lambda label: float(label == str(decision.body["action"]))}
+        text = next(iter(known)) if outcomes.formula is None else outcomes.formula.text
+        return {"outcome": float(eval(text, {}, words)) + 0.0, "outcomes": known}
+
+    def note_part(self, event_id: str, body: Body) -> None:
+        """One more report that a value is made of."""
+        decided = event_id.split("\x1f")[0]
+        self.come.setdefault(decided, {}).setdefault(body["name"], []).append(body["outcome"])
+
+    @property
     def released(self) -> list[Counted]:
         """What the policy has learnt: what counts, but for what a freeze holds back."""
         limit = self.head if self.frozen_at is None else self.frozen_at
@@ -148,7 +175,7 @@ class Model:
 
     def due(self, time: int) -> list[Row]:
         """Decisions whose window is over and that were not learnt yet."""
-        if not self.has_default:
+        if not self.has_default and not self.settles:
             return []
         limit = time - self.present.window_length
         rows = (row for row in self.decisions.values() if row.sequence > self.closed_through)
@@ -256,6 +283,12 @@ class Model:
     def _take_outcome(self, row: Row) -> None:
         assert row.event_id is not None
         self.outcomes[row.kind][row.event_id] = row.body["outcome"]
+        if row.kind == "part":
+            self.note_part(row.event_id, row.body)
+        if row.kind == "outcome" and self.present.outcomes:
+            made = self.value_of(self.decisions[row.event_id])
+            if made != row.body:
+                raise PromiseBroken(f"the value of {row.event_id!r} is {row.body}, must be {made}")
         if row.kind == "outcome" and not self.has_default:
             decision = self.decisions[row.event_id]
             self._count(Counted(row.sequence, decision.sequence, decision.body, row.body["outcome"], False))
@@ -265,7 +298,10 @@ class Model:
         due = self.due(row.time)
         if not due or row.body != self.closing(due[-1].sequence):
             raise PromiseBroken(f"event {row.sequence} closes {row.body}, due are {[each.sequence for each in due]}")
-        for each in due:
+        for each in due if self.settles else ():
+            if (self.value_of(each) is None) != (each.event_id not in self.outcomes["outcome"]):
+                raise PromiseBroken(f"decision {each.sequence} has a value, or not, against what came of it")
+        for each in () if self.settles else due:
             first = self.outcomes["outcome"].get(each.event_id or "")
             value = row.body["default"] if first is None else first
             self._count(Counted(row.sequence, each.sequence, each.body, value, first is None))

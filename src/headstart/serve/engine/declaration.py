@@ -90,6 +90,7 @@ def plan_declaration(reader: Reader, config: ExperimentConfig, sources: Sources)
     if not known or not _is_same(config, known[-1].body):
         source = sources.read(config)
         _check_fixed(config, known)
+        _check_shown(config, known)
         seed, forget_after = _settle_seed(config, known), config.forget_after or FORGET_AFTER
         settled = replace(config, seed=seed, forget_after=forget_after)
         begun, fit = _begin(settled, source)
@@ -184,6 +185,17 @@ def _check_fixed(config: ExperimentConfig, known: Sequence[Event]) -> None:
             raise OptionError(
                 f"{config.at}.{key} was {before} and cannot become {after}: what was learnt would have been "
                 "something else. Give the experiment a new name"
+            )
+
+
+def _check_shown(config: ExperimentConfig, known: Sequence[Event]) -> None:
+    """The value speaks of actions that there are, or were: it stays when one of them goes."""
+    formula = config.outcomes.formula
+    labels = {str(label) for actions in (config.actions, *(e.body["actions"] for e in known)) for label in actions}
+    for label in () if formula is None else formula.shown:
+        if label not in labels:
+            raise OptionError(
+                f"{config.at}.value has shown({label!r}), which is no action; known: {list(config.actions)[:20]}"
             )
 
 

@@ -2,8 +2,8 @@
 
 A row: event_id, time, context (named columns, or a list of numbers; none if the experiment has no contexts), action,
 propensity, probabilities (of every action, by label), unit (whose decision it is; one without is its own) and
-outcome, which is missing until it comes. Outcomes with names become the columns `outcome.NAME`. Other columns (version,
-is_holdout, is_set_aside, follows) are no contexts; `where={"is_holdout": False}` can choose by them.
+outcome, which is missing until it comes. Outcomes with names become the columns `outcome.NAME`. Other columns
+(version, is_holdout, is_set_aside, follows) are no contexts; `where={"is_holdout": False}` can choose by them.
 """
 
 from __future__ import annotations

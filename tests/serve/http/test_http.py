@@ -69,6 +69,26 @@ def test_an_outcome_names_one_decision(ads, report, status, told):
     assert (answer.status_code, told in answer.json()["error"]["message"]) == (status, True)
 
 
+def test_outcomes_with_names_over_http(tmp_path):
+    shop = {"actions": ["mail", "nothing"], "outcomes": {"click": {}, "revenue": {}}, "value": "revenue - click"}
+    with served(tmp_path / "shop.sqlite", {"ads": shop}) as client, Client(str(client.base_url), "ads") as ads:
+        event_id = ads.decide()["event_id"]
+        assert ads.outcome(event_id, {"click": 1}) == {
+            "event_id": event_id, "status": "waiting", "outcomes": {"click": "waiting"},
+        }  # fmt: skip
+        assert ads.outcome(event_id, {"revenue": 12.5})["status"] == "applied"
+        for report, told in (
+            ({"outcome": 1}, "has outcomes with names"),
+            ({"outcomes": {"click": "yes"}}, "outcomes.click must be a finite number, got text"),
+            ({"outcomes": [1]}, "outcomes must be an object of outcomes by name, got a list"),
+            ({"outcome": 1, "outcomes": {"click": 1}}, "outcome and outcomes are both there"),
+            ({"outcomes": {"click": 1}, "report_id": 7}, "report_id must be text, got a number"),
+        ):
+            answer = client.post("/v1/ads/outcome", json={"event_id": event_id, **report})
+            assert (answer.status_code, told in answer.json()["error"]["message"]) == (422, True), told
+        assert '"outcome":11.5' in client.get("/v1/ads/log").text
+
+
 def test_only_available_actions_have_a_chance(ads):
     decision = _decide(ads, available=["video", "text"]).json()
     assert decision["probabilities"]["image"] == 0.0

@@ -89,6 +89,18 @@ def test_outcomes_with_names_over_http(tmp_path):
         assert '"outcome":11.5' in client.get("/v1/ads/log").text
 
 
+def test_an_action_is_retired_and_reinstated_over_http(tmp_path):
+    with served(tmp_path / "ads.sqlite") as client:
+        told = client.post("/v1/ads/retire", json={"action": "video", "reason": "sold out"})
+        assert told.status_code == 200
+        assert _decide(client).json()["probabilities"]["video"] == 0.0
+        assert client.post("/v1/ads/reinstate", json={"action": "video"}).json()["sequence"] > told.json()["sequence"]
+        assert client.post("/v1/ads/retire", json={"action": None}).status_code == 422
+        assert client.post("/v1/ads/retire", json={"action": "radio"}).status_code == 422
+        deeds = [deed["what"] for deed in client.get("/v1/ads/report").json()["deeds"]]
+        assert "retired the action video" in deeds
+
+
 def test_only_available_actions_have_a_chance(ads):
     decision = _decide(ads, available=["video", "text"]).json()
     assert decision["probabilities"]["image"] == 0.0

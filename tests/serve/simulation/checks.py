@@ -57,6 +57,8 @@ def check_state(replica: Replica, model: Model) -> None:
     for action in state["actions"]:
         label = str(action["action"])
         check_equal(f"shown of {label!r}", action["shown"], shown[label])
+        is_retired = action["action"] not in model.offered
+        check_equal(f"whether {label!r} is retired", action["is_retired"], is_retired)
         mine = [each.outcome for each in learnt if str(each.decision["action"]) == label]
         values = [model.bounds.clip_outcome(outcome) for outcome in mine]
         check_equal(f"n of {label!r}", action["online"]["n"], len(values))

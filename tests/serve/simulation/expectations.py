@@ -9,7 +9,16 @@ import orjson
 
 from headstart.errors import HeadstartError
 from headstart.serve.config import ExperimentConfig, Label
-from headstart.serve.engine.asks import AsideAsk, Ask, DecideAsk, OutcomeAsk, SteerAsk, check_offered, check_user
+from headstart.serve.engine.asks import (
+    AsideAsk,
+    Ask,
+    DecideAsk,
+    OutcomeAsk,
+    RetireAsk,
+    SteerAsk,
+    check_offered,
+    check_user,
+)
 from headstart.serve.engine.bounds import check_outcome_within
 from tests.serve.simulation.model import Body, Model, Row
 
@@ -56,6 +65,8 @@ class Expectations:
             return self._record(ask)
         if isinstance(ask, AsideAsk):
             return self._set_aside(ask)
+        if isinstance(ask, RetireAsk):
+            return self._retire(ask)
         assert isinstance(ask, SteerAsk)
         return Expected(ask.kind, None, None, dict(ask.body)), "steered"
 
@@ -88,6 +99,8 @@ class Expectations:
             seen = check_user(model.present, model.bounds, context)
             body: Body = {"context": seen.context}
             offered = None if available is None else check_offered(model.present, available)
+            if offered is not None and not set(offered) & set(model.offered):
+                return None, "ActionError"
         except HeadstartError as error:
             return None, type(error).__name__
         if offered is not None:
@@ -187,6 +200,19 @@ class Expectations:
         except HeadstartError:
             return False
         return self._range[0] <= outcome <= self._range[1]
+
+    def _retire(self, ask: RetireAsk) -> tuple[Expected | None, Any]:
+        """Once, as with setting aside; never the last one that is shown."""
+        model = self._model
+        gone_by = model.retired.get(ask.action, 0)
+        if ask.action not in model.present.actions:
+            return None, "ActionError"
+        if bool(gone_by) == (ask.kind == "retired"):
+            return None, gone_by
+        left = [label for label in model.present.actions if label not in model.retired and label != ask.action]
+        if ask.kind == "retired" and not left:
+            return None, "ActionError"
+        return Expected(ask.kind, None, None, {"action": ask.action, **ask.body}), "steered"
 
     def _set_aside(self, ask: AsideAsk) -> tuple[Expected | None, Any]:
         """Once: asked again, the answer is the event that did it, or 0 where none had to."""

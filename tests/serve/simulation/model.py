@@ -75,6 +75,7 @@ class Model:
     counting: list[Counted] = field(default_factory=list)  # at present, those held by a freeze too
     frozen_at: int | None = None
     aside: dict[int, int] = field(default_factory=dict)  # decisions that somebody set aside, and by which event
+    retired: dict[Label, int] = field(default_factory=dict)  # actions that are shown no more, and by which event
     bounds: Bounds = UNBOUNDED
     closed_through: int = 0
     flying: list[Flown] = field(default_factory=list)
@@ -91,7 +92,7 @@ class Model:
         twin.units = {unit: list(rows) for unit, rows in self.units.items()}
         twin.outcomes = {kind: dict(known) for kind, known in self.outcomes.items()}
         twin.learnt, twin.counting, twin.logs = list(self.learnt), list(self.counting), list(self.logs)
-        twin.aside = dict(self.aside)
+        twin.aside, twin.retired = dict(self.aside), dict(self.retired)
         twin.come = {i: {name: list(each) for name, each in come.items()} for i, come in self.come.items()}
         twin.flying = [copy(each) for each in self.flying]
         twin.held = None if self.held is None else list(self.held)
@@ -158,6 +159,11 @@ class Model:
         """The labels that a decision of this version was drawn from."""
         return next(config.actions for at, config in reversed(self.declared.items()) if at <= version)
 
+    @property
+    def offered(self) -> list[Label]:
+        """The actions that are shown; all of them, if every one is retired."""
+        return [each for each in self.present.actions if each not in self.retired] or list(self.present.actions)
+
     def draw_of(self, unit: str | None, offered: Sequence[Label] | None, time: int) -> Row | None:
         """The decision whose action a unit keeps at some time, where these are available; None: it is drawn for."""
         draws = [row for row in self.units.get(unit or "", []) if "follows" not in row.body]
@@ -165,7 +171,8 @@ class Model:
             return None
         newest, sticky = draws[-1], self.present.sticky
         is_young = sticky is None or time < newest.time + round(1e6 * sticky)
-        is_there = newest.body["action"] in (self.present.actions if offered is None else offered)
+        is_there = newest.body["action"] in self.offered
+        is_there = is_there and (offered is None or newest.body["action"] in offered)
         return newest if is_young and is_there else None
 
     def note(self, row: Row) -> None:
@@ -236,7 +243,8 @@ class Model:
     def _check_decision(self, row: Row) -> None:
         """Drawn from what it logged, by its id; chances only of what is available, above the floor, sum 1."""
         config, body, at = self.present, row.body, f"decision {row.sequence}"
-        chances, offered = body["probabilities"], body.get("available", list(config.actions))
+        chances, available = body["probabilities"], body.get("available", list(config.actions))
+        offered = [label for label in available if label in self.offered]
         if body["version"] != self.version:
             raise PromiseBroken(f"{at} has version {body['version']}, the state before it {self.version}")
         if set(body["context"]) != set(config.contexts) or len(chances) != len(config.actions):
@@ -328,6 +336,10 @@ class Model:
             self.aside[row.about or 0] = row.sequence
         elif row.kind == "taken_back":
             del self.aside[row.about or 0]
+        elif row.kind == "retired":
+            self.retired[row.body["action"]] = row.sequence
+        elif row.kind == "reinstated":
+            del self.retired[row.body["action"]]
         elif row.kind == "frozen":
             self.held = list(self.flying) if self.frozen_at is None else self.held
             self.frozen_at = self.frozen_at or row.sequence

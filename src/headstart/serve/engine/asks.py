@@ -47,6 +47,7 @@ class Fitted(NamedTuple):
 
     config: ExperimentConfig
     bounds: Bounds
+    offered: tuple[Label, ...]  # the actions that are not retired
     seen: Seen
     available: list[Label] | None  # labels in the experiment's order; None: all
     refusal: HeadstartError | None = None  # why it does not fit
@@ -89,13 +90,22 @@ class AsideAsk(NamedTuple):
     body: Body
 
 
+class RetireAsk(NamedTuple):
+    """Show an action no more, or again."""
+
+    experiment: str
+    action: Label
+    kind: str
+    body: Body
+
+
 class CloseAsk(NamedTuple):
     """Close the windows that are over."""
 
     experiment: str
 
 
-Ask = DecideAsk | OutcomeAsk | SteerAsk | AsideAsk | CloseAsk
+Ask = DecideAsk | OutcomeAsk | SteerAsk | AsideAsk | RetireAsk | CloseAsk
 
 
 def as_decide(fold: Fold, user: User, milliseconds: int) -> DecideAsk:
@@ -116,9 +126,11 @@ def as_fitted(fold: Fold, user: User) -> Fitted:
     config, bounds, available = fold.config, fold.reckoning.bounds, user.get("available")
     try:
         seen = check_user(config, bounds, user.get("context") or {})
-        return Fitted(config, bounds, seen, None if available is None else check_offered(config, available))
+        chosen = None if available is None else check_offered(config, available)
+        check_not_retired(chosen, fold.offered)
+        return Fitted(config, bounds, fold.offered, seen, chosen)
     except HeadstartError as refusal:
-        return Fitted(config, bounds, _NOTHING, None, refusal)
+        return Fitted(config, bounds, fold.offered, _NOTHING, None, refusal)
 
 
 def as_outcome(
@@ -185,6 +197,14 @@ def _check_number(column: str, value: object) -> float:
     if not math.isfinite(number):
         raise ContextError(f"context column {column!r} must be a finite number, got {value!r:.80}")
     return number + 0.0  # -0.0 is 0.0
+
+
+def check_not_retired(available: list[Label] | None, offered: Sequence[Label]) -> None:
+    """Something that is available can be shown."""
+    if available is not None and not any(label in offered for label in available):
+        raise ActionError(
+            f"available has only actions that are retired, {available[:20]}; offered: {list(offered)[:20]}"
+        )
 
 
 def check_offered(config: ExperimentConfig, available: Sequence[object]) -> list[Label] | None:

@@ -70,10 +70,11 @@ class Decider:
         return self._probabilities(Seen({}, {}), None)
 
     def _offered(self, available: list[Label] | None) -> list[int]:
-        config = self.fold.config
-        if available is None:
-            return list(range(len(config.actions)))
-        return [config.actions.index(label) for label in available]
+        """What is available and not retired."""
+        actions, offered = self.fold.config.actions, self.fold.offered
+        if available is None and offered == actions:
+            return list(range(len(actions)))
+        return [actions.index(label) for label in offered if available is None or label in available]
 
     def _probabilities(self, seen: Seen, available: list[Label] | None) -> list[float]:
         fold = self.fold
@@ -95,7 +96,7 @@ class Decider:
         config = self.fold.config
         offered = self._offered(available)
         mask = None
-        if available is not None:
+        if len(offered) < len(config.actions):
             mask = np.zeros(len(config.actions), dtype=np.bool_)
             mask[offered] = True
         return mix_floor(self.fold.policy.probabilities(seen.context, mask, seen.surprises), offered, config.epsilon)

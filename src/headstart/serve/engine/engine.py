@@ -14,7 +14,7 @@ from functools import partial
 from typing import Self, TypeAlias, Unpack
 
 from headstart.errors import HeadstartError, OptionError
-from headstart.serve.config import ExperimentConfig, ServiceConfig
+from headstart.serve.config import ExperimentConfig, Label, ServiceConfig
 from headstart.serve.engine.answers import Answer, Kind, asked, attempt, merge_answers, only_answer
 from headstart.serve.engine.asks import (
     AsideAsk,
@@ -23,6 +23,7 @@ from headstart.serve.engine.asks import (
     DecideAsk,
     DecisionTerms,
     OutcomeAsk,
+    RetireAsk,
     SteerAsk,
     User,
     as_decide,
@@ -230,6 +231,18 @@ class Engine:
         self._fold(experiment)
         body = {"reason": reason, "by": by, "address": address}
         return self._ask(int, AsideAsk(experiment, check_event_id(event_id), kinds.TAKEN_BACK, body))
+
+    def retire(self, experiment: str, action: Label, reason: str = "", *, by: str = "", address: str = "") -> int:
+        """Show an action no more: its chance is 0, what is known of it stays. The event's sequence number."""
+        self._fold(experiment)
+        body = {"reason": reason, "by": by, "address": address}
+        return self._ask(int, RetireAsk(experiment, action, kinds.RETIRED, body))
+
+    def reinstate(self, experiment: str, action: Label, reason: str = "", *, by: str = "", address: str = "") -> int:
+        """Show an action again that was retired; 0 if it was not."""
+        self._fold(experiment)
+        body = {"reason": reason, "by": by, "address": address}
+        return self._ask(int, RetireAsk(experiment, action, kinds.REINSTATED, body))
 
     def close_windows(self) -> int:
         """Learn the decisions whose outcome window is over by now; how many. A running engine does it by itself."""

@@ -6,6 +6,7 @@
     frozen ... unfrozen                        outcomes between the two are learnt at the second
     rolled_back                                what was learnt after a version is forgotten
     set_aside, taken_back                      one decision is learnt and counted no more, or again
+    retired, reinstated                        an action has no chance any more, or has one again; nothing is unlearnt
     accepted                                   somebody went on with a store that had lost events; nothing else
     decision                                   counted, and in flight: a policy to which that matters is told
     late, dangling, conflicting, part, early   counted; the policy stays as it is
@@ -23,7 +24,7 @@ from typing import Any, Protocol
 
 from headstart.errors import HeadstartError
 from headstart.parts import OracleAbilities, Saved
-from headstart.serve.config import ExperimentConfig, read_experiment
+from headstart.serve.config import ExperimentConfig, Label, read_experiment
 from headstart.serve.engine.binding import Binding
 from headstart.serve.engine.bounds import Bounds
 from headstart.serve.engine.fits import take_up_fit
@@ -79,12 +80,14 @@ class Fold:
         self.counts_after: list[list[int]] = []  # stretches (after, through] of earlier events that still count
         self.began = 0  # and everything after this one
         self.declared: list[list[Any]] = []  # [sequence, actions] of every configuration so far
+        self.retired: list[tuple[Label, int]] = []  # actions that are shown no more, and the event that retired each
         self.reckoning = Reckoning()  # what outcomes count
         self.flight = Flight()  # decisions whose outcomes are still to come
         self.not_learnable = 0  # outcomes that the present policy cannot take: an action or column it does not have
         self.quiet_until = 0  # learning before this event would be thrown away
         self._rows, self._read_fit = reader.learnt, reader.fit
         self._find_source, self._on_lost_fit = find_source, on_lost_fit
+        self.offered: tuple[Label, ...] = ()  # the actions that are not retired; all, if every one is
         self._policy: ServedPolicy | None = None
         self._indices: dict[Any, int] = {}
 
@@ -103,6 +106,11 @@ class Fold:
     def _configure(self, config: ExperimentConfig) -> None:
         self._config = config
         self._indices = {label: a for a, label in enumerate(config.actions)}
+        self._offer()
+
+    def _offer(self) -> None:
+        gone = [label for label, _ in self.retired]
+        self.offered = tuple(label for label in self.config.actions if label not in gone) or self.config.actions
 
     @property
     def tally(self) -> EventTally:
@@ -234,6 +242,11 @@ class Fold:
         elif event.kind in (kinds.SET_ASIDE, kinds.TAKEN_BACK):
             self.reckoning.set_aside(event)
             self._policy = None
+        elif event.kind in (kinds.RETIRED, kinds.REINSTATED):
+            self.retired = [each for each in self.retired if each[0] != event.body["action"]]
+            if event.kind == kinds.RETIRED:
+                self.retired.append((event.body["action"], event.sequence))
+            self._offer()
         elif event.kind != kinds.ACCEPTED:
             raise StoreCorrupt(f"event {event.sequence} is of an unknown kind {event.kind!r}: a newer headstart's?")
 
@@ -332,12 +345,13 @@ class Fold:
             OracleAbilities(policy.policy).set_state(saved["policy"])
             reckoning, flight = Reckoning.from_dict(saved["reckoning"], bounds), Flight.from_dict(saved["flight"])
             plain = {name: saved[name] for name in _PLAIN}
+            plain["retired"] = [(label, sequence) for label, sequence in plain["retired"]]
         except Exception as error:  # whatever is wrong with a cache, what it was made from is there
             logger.warning("a snapshot of experiment %r was dropped, its events are folded: %s", self.name, error)
             return False
-        self._configure(config)
         self._policy, self.reckoning, self.flight = policy, reckoning, flight
         vars(self).update(plain)
+        self._configure(config)
         return True
 
     def _plain(self) -> Saved:
@@ -352,5 +366,5 @@ class Fold:
 
 _PLAIN = (
     "position", "hash", "moved", "frozen_at", "log", "closed_through", "counts_after", "began", "declared",
-    "not_learnable",
+    "not_learnable", "retired",
 )  # fmt: skip

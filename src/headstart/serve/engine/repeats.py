@@ -1,26 +1,27 @@
 """Repeats: a unit keeps the action of its newest draw, with the chance that it was drawn with.
 
-It does so until its time is over (`sticky`, counted from the draw), or until the action cannot be shown to it: the
-experiment no longer has it, or it is not among those that are available to this call. Then the unit is drawn for
-anew, and keeps that. A repeat is a decision of its own: its event id, its context, its outcome. It was not drawn, so
-it says nothing about the chances, and its outcome is no more independent of the others of its draw than one person's
-deeds are of each other.
+It does so until its time is over (`sticky`, counted from the draw), or until the action cannot be shown to it: it is
+retired, the experiment no longer has it, or it is not among those that are available to this call. Then the unit is
+drawn for anew, and keeps that. A repeat is a decision of its own: its event id, its context, its outcome. It was not
+drawn, so it says nothing about the chances, and its outcome is no more independent of the others of its draw than one
+person's deeds are of each other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headstart.serve.config import ExperimentConfig, Label
+from headstart.serve.config import Label
+from headstart.serve.engine.fold import Fold
 from headstart.serve.engine.surprises import Seen
 from headstart.serve.store.events import DecisionBody, decision_body
 from headstart.serve.store.store import Trace
 
 
-def is_kept(config: ExperimentConfig, action: Label, drawn: int, available: list[Label] | None, now: int) -> bool:
+def is_kept(fold: Fold, action: Label, drawn: int, available: list[Label] | None, now: int) -> bool:
     """Whether a unit keeps an action that was drawn for it then (microseconds)."""
-    offered = config.actions if available is None else available
-    return action in offered and not config.is_over(drawn, now)
+    is_there = action in fold.offered and (available is None or action in available)
+    return is_there and not fold.config.is_over(drawn, now)
 
 
 def repeat_draw(

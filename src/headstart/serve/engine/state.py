@@ -42,6 +42,7 @@ class ActionState(TypedDict):
     log_mean: float | None
     log_rows: int
     chance: float | None  # None: it depends on the context
+    is_retired: bool
     outcomes: dict[str, NamedSum]  # those with names, of the decisions whose value is learnt
 
 
@@ -127,6 +128,7 @@ def describe(fold: Fold, decider: Decider, duplicates: int) -> State:
                 "log_mean": None if fold.log is None else fold.log["means"][a],
                 "log_rows": 0 if fold.log is None else fold.log["counts"][a],
                 "chance": None if chances is None else chances[a],
+                "is_retired": label not in fold.offered,
                 "outcomes": {
                     name: {"n": int(n), "sum": total} for name, (n, total) in tally.named.get(str(label), {}).items()
                 },

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from headstart.errors import HeadstartError
+from headstart.errors import ActionError, HeadstartError
 from headstart.serve.config import Label
 from headstart.serve.engine.answers import Answer
 from headstart.serve.engine.asks import (
@@ -19,6 +19,7 @@ from headstart.serve.engine.asks import (
     DecideAsk,
     Fitted,
     OutcomeAsk,
+    RetireAsk,
     SteerAsk,
     as_fitted,
     check_learnable,
@@ -86,6 +87,8 @@ class Turn:
                 answers[i] = self._answer(self._steer, ask)
             elif isinstance(ask, AsideAsk):
                 answers[i] = self._answer(self._set_aside, ask)
+            elif isinstance(ask, RetireAsk):
+                answers[i] = self._answer(self._retire, ask)
             elif isinstance(ask, CloseAsk):
                 answers[i] = self._answer(self._close, ask)
         if self.events:
@@ -129,8 +132,9 @@ class Turn:
             if earlier is not None:
                 return self._decide_again(ask, decision_body(earlier.body))
         fitted = ask.fitted
-        if fitted.config is not self._fold.config or fitted.bounds is not self._fold.reckoning.bounds:
-            # Another process changed them since.
+        fold = self._fold
+        in_force = fitted.config is fold.config and fitted.bounds is fold.reckoning.bounds
+        if not in_force or fitted.offered != fold.offered:  # another process changed them since
             fitted = as_fitted(self._fold, ask.given)
         if fitted.refusal is not None:
             raise fitted.refusal
@@ -155,8 +159,8 @@ class Turn:
 
     def _find_kept(self, unit: str, available: list[Label] | None) -> Trace | None:
         """The draw that a unit keeps; None if it is drawn for."""
-        trace, config = self._traces.get(unit), self._fold.config
-        if trace is None or not is_kept(config, trace.draw.body["action"], trace.draw.time, available, self._now):
+        trace = self._traces.get(unit)
+        if trace is None or not is_kept(self._fold, trace.draw.body["action"], trace.draw.time, available, self._now):
             return None
         return trace
 
@@ -277,6 +281,21 @@ class Turn:
         if bool(set_by) == (ask.kind == kinds.SET_ASIDE):
             return set_by
         return self._append(ask.kind, {"event_id": ask.event_id, **ask.body}, decision=decision)
+
+    def _retire(self, ask: RetireAsk) -> Answer:
+        """The event that retired the action, or brought it back; asked again, the one that did (0: none had to)."""
+        retired: dict[Label, int] = dict(self._fold.retired)
+        for event in self.events:  # of this turn, which no fold knows yet
+            if event.kind in (kinds.RETIRED, kinds.REINSTATED):
+                retired[event.body["action"]] = event.sequence if event.kind == kinds.RETIRED else 0
+        gone_by, actions = retired.get(ask.action, 0), self._fold.config.actions
+        if ask.action not in actions:
+            raise ActionError(f"no action {ask.action!r:.80}; known: {list(actions)[:20]}")
+        if bool(gone_by) == (ask.kind == kinds.RETIRED):
+            return gone_by
+        if ask.kind == kinds.RETIRED and not [a for a in actions if a != ask.action and not retired.get(a)]:
+            raise ActionError(f"{ask.action!r} is the last action that is shown: add or reinstate another one first")
+        return self._append(ask.kind, {"action": ask.action, **ask.body})
 
     def _close(self, ask: CloseAsk) -> Answer:
         """How many windows were closed: at most a page of them, so that a turn stays short."""

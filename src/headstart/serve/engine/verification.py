@@ -154,6 +154,8 @@ class _Walk:
                 self._check_outcome(event)
             elif event.kind in _ASIDE:
                 self._check_aside(event)
+            elif event.kind in (kinds.RETIRED, kinds.REINSTATED):
+                self._check_retired(event)
             self._turn.append(event)
         self._fold_turn()
 
@@ -216,9 +218,7 @@ class _Walk:
         """A decision that repeats the draw of its unit, or had to be drawn: whether its draw is to be checked."""
         body, fold, unit = decision_body(event.body), self._fold, event.body["unit"]
         kept, available, event_id = self._kept.get(unit), body.get("available"), event.event_id or ""
-        if kept is not None and not is_kept(
-            fold.config, kept.draw.body["action"], kept.draw.time, available, event.time
-        ):
+        if kept is not None and not is_kept(fold, kept.draw.body["action"], kept.draw.time, available, event.time):
             kept = None
         if "follows" not in body:
             if kept is not None:
@@ -277,6 +277,13 @@ class _Walk:
         if (event_id, event.kind) in self._reported:
             verification.add(f"{at} is the second one of its event id")
         self._reported[event_id, event.kind] = event.body["outcome"]
+
+    def _check_retired(self, event: Event) -> None:
+        actions, label = self._fold.config.actions, event.body["action"]
+        gone = [each for each, _ in self._fold.retired]
+        is_new = (label in gone) == (event.kind == kinds.REINSTATED)
+        if not is_new or label not in actions or (event.kind == kinds.RETIRED and {*actions} <= {*gone, label}):
+            self._verification.add(f"{event.kind} {event.sequence} cannot be of the action {label!r}")
 
     def _check_aside(self, event: Event) -> None:
         decision = self._decided.get(event.body.get("event_id", ""))

@@ -11,6 +11,7 @@ from typing import NamedTuple, TypedDict
 import orjson
 
 from headstart.errors import OptionError
+from headstart.serve.config import Label
 from headstart.serve.engine.asks import User, check_event_id
 from headstart.serve.units import Unit, check_unit
 
@@ -118,6 +119,15 @@ def read_aside(request: object) -> tuple[str, str]:
         raise _invalid("event_id is missing")
     event_id = _check_name("event_id", value["event_id"], "")
     return event_id, read_reason({name: each for name, each in value.items() if name != "event_id"})
+
+
+def read_retire(request: object) -> tuple[Label, str]:
+    """Which action is meant, and why: {action, reason?}."""
+    value = _check_fields(request, ("action", "reason"), "")
+    action = value.get("action")
+    if not isinstance(action, str | int) or isinstance(action, bool):
+        raise _invalid("action must be an action's name")
+    return action, read_reason({name: each for name, each in value.items() if name != "action"})
 
 
 def read_many(value: dict[str, object], name: str) -> list[object]:

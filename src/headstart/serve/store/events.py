@@ -27,9 +27,11 @@ UNFROZEN = "unfrozen"
 ROLLED_BACK = "rolled_back"
 SET_ASIDE = "set_aside"  # a decision's outcome is neither learnt nor counted, whether it has come or will
 TAKEN_BACK = "taken_back"  # it is again
+RETIRED = "retired"  # an action is shown no more; what is known of it stays
+REINSTATED = "reinstated"  # it is shown again
 KINDS = (
     DECISION, OUTCOME, LATE, DANGLING, CONFLICTING, PART, EARLY, CONFIGURATION, WARM_START, LOG_WITHDRAWN,
-    WINDOW_CLOSED, ACCEPTED, FROZEN, UNFROZEN, ROLLED_BACK, SET_ASIDE, TAKEN_BACK,
+    WINDOW_CLOSED, ACCEPTED, FROZEN, UNFROZEN, ROLLED_BACK, SET_ASIDE, TAKEN_BACK, RETIRED, REINSTATED,
 )  # fmt: skip
 BUILDS = (CONFIGURATION, WARM_START, LOG_WITHDRAWN, SET_ASIDE, TAKEN_BACK)  # after which a policy is built anew
 

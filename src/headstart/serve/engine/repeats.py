@@ -15,13 +15,14 @@ from headstart.serve.config import Label
 from headstart.serve.engine.fold import Fold
 from headstart.serve.engine.surprises import Seen
 from headstart.serve.store.events import DecisionBody, decision_body
-from headstart.serve.store.store import Trace
+from headstart.serve.store.store import Known, Trace
 
 
-def is_kept(fold: Fold, action: Label, drawn: int, available: list[Label] | None, now: int) -> bool:
-    """Whether a unit keeps an action that was drawn for it then (microseconds)."""
+def is_kept(fold: Fold, draw: Known, available: list[Label] | None, now: int) -> bool:
+    """Whether a unit keeps what was drawn for it."""
+    action = draw.body["action"]
     is_there = action in fold.offered and (available is None or action in available)
-    return is_there and not fold.config.is_over(drawn, now)
+    return is_there and not fold.config.is_over(draw.time, now)
 
 
 def repeat_draw(

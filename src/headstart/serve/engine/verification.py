@@ -218,7 +218,7 @@ class _Walk:
         """A decision that repeats the draw of its unit, or had to be drawn: whether its draw is to be checked."""
         body, fold, unit = decision_body(event.body), self._fold, event.body["unit"]
         kept, available, event_id = self._kept.get(unit), body.get("available"), event.event_id or ""
-        if kept is not None and not is_kept(fold, kept.draw.body["action"], kept.draw.time, available, event.time):
+        if kept is not None and not is_kept(fold, kept.draw, available, event.time):
             kept = None
         if "follows" not in body:
             if kept is not None:

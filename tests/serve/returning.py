@@ -30,16 +30,19 @@ class Returned(NamedTuple):
     repeating: float  # and of the last
 
 
-def _make_config(address: str, **changes: Any) -> ServiceConfig:
+def _make_config(address: str, anchor: str | None = None, **changes: Any) -> ServiceConfig:
     table = {"actions": list(_ACTIONS), "oracle": "ThompsonBeta", "seed": 5, "epsilon": 0.1, **changes}
-    return load_config({"store": address, "experiments": {"shop": table}})
+    top = {"store": address, **({"anchor": anchor} if anchor else {})}
+    return load_config({**top, "experiments": {"shop": table}})
 
 
 def ask_returning(address: str, n: int) -> Returned:
     """Ask for n units four times; some outcomes are learnt all the while, by unit."""
     told: dict[str, list[Decision]] = {f"customer {i}": [] for i in range(n)}
     started = time.perf_counter()
-    with Engine.open(_make_config(address)) as one, Engine.open(_make_config(address)) as other:
+    # An anchor is a process's: two engines of one process would write over each other's file.
+    anchor = None if "://" in address else f"{address}.other.anchor"
+    with Engine.open(_make_config(address)) as one, Engine.open(_make_config(address, anchor)) as other:
         _ask_at_once((one, other), told)
     first = time.perf_counter() - started
     changed = {"actions": ["d", *reversed(_ACTIONS)], "epsilon": 0.2}  # one more, in another order

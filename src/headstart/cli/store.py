@@ -94,9 +94,9 @@ def diff(
     _check_there(address)
     with _reading(address) as query:
         from headstart.serve.config import load_config
-        from headstart.serve.engine.differences import find_differences
+        from headstart.serve.engine.alterations import find_alterations
 
-        found = find_differences(query, load_config(place))
+        found = find_alterations(query, load_config(place))
     for each in found:
         out.print(f"{escape(each.experiment)}: {escape(each.says)}", highlight=False, soft_wrap=True)
         for change in each.changes:

@@ -16,7 +16,7 @@ from headstart.logs.encoding import Encoding
 from headstart.logs.log import Log
 from headstart.serve.columns import Kind, read_columns, read_range
 from headstart.serve.logged import DeclaredLog, read_declared
-from headstart.serve.outcomes import NO_OUTCOMES, Outcomes, read_outcomes
+from headstart.serve.outcomes import NO_OUTCOMES, NamedOutcomes, read_named_outcomes
 from headstart.serve.tables import Table, check_keys, check_table, check_wholes, is_list
 from headstart.serve.units import read_sticky
 
@@ -82,7 +82,7 @@ class ExperimentConfig:
     forget_after: int | None = None  # 1,000 when it is first recorded; None: nobody counts what is in flight
     horizon: int | None = None  # None: as many users are to come as have come
     sticky: float | None = None  # seconds for which a unit keeps its action; None: for ever
-    outcomes: Outcomes = NO_OUTCOMES  # those with names
+    outcomes: NamedOutcomes = NO_OUTCOMES  # those with names
 
     @property
     def at(self) -> str:
@@ -222,7 +222,7 @@ def read_experiment(name: str, table: Table, folder: Path = Path()) -> Experimen
         forget_after=_read_whole(f"{at}.forget_after", table.get("forget_after"), 1),
         horizon=_read_horizon(at, table, declared),
         sticky=read_sticky(f"{at}.sticky", table.get("sticky")),
-        outcomes=read_outcomes(at, table),
+        outcomes=read_named_outcomes(at, table),
     )
 
 

@@ -50,7 +50,7 @@ class NamedOutcome:
 
 
 @dataclass(frozen=True)
-class Outcomes:
+class NamedOutcomes:
     """All of them, and the formula of the value."""
 
     named: Mapping[str, NamedOutcome] = field(default_factory=dict)
@@ -89,10 +89,10 @@ class Outcomes:
         return told
 
 
-NO_OUTCOMES = Outcomes()
+NO_OUTCOMES = NamedOutcomes()
 
 
-def read_outcomes(at: str, table: Table) -> Outcomes:
+def read_named_outcomes(at: str, table: Table) -> NamedOutcomes:
     """The outcomes that an experiment's table declares, and their value."""
     declared, value = table.get("outcomes"), table.get("value")
     if declared is None:
@@ -109,12 +109,12 @@ def read_outcomes(at: str, table: Table) -> Outcomes:
     if value is None:
         if len(named) > 1:
             raise OptionError(f"{at}.value is missing: what are {' and '.join(named)} worth together?")
-        return Outcomes(named)
+        return NamedOutcomes(named)
     formula = Formula.read(f"{at}.value", value)
     for name in formula.names:
         if name not in named:
             raise OptionError(f"{at}.value has {name}, which is no outcome; known: {', '.join(named)}")
-    return Outcomes(named, formula)
+    return NamedOutcomes(named, formula)
 
 
 def _check_terms(at: str, table: Table, named: Mapping[str, NamedOutcome]) -> None:

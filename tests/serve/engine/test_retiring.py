@@ -3,10 +3,12 @@
 from dataclasses import replace
 
 import pytest
+from typer.testing import CliRunner
 
+from headstart.cli import app
 from headstart.errors import ActionError, LogError
-from headstart.serve import Engine
-from headstart.serve.engine.differences import find_differences
+from headstart.serve import Engine, load_config
+from headstart.serve.engine.alterations import find_alterations
 from headstart.serve.engine.opening import open_store
 from headstart.serve.engine.verification import verify_store
 from tests.serve.experiments import Clock, make_config, make_log
@@ -83,6 +85,19 @@ def test_an_action_of_the_log_that_is_left_out_names_the_way_out(tmp_path):
         Engine.open(config)
 
 
+def test_the_command_line_tells_them(tmp_path):
+    text = 'store = "e.sqlite"\n[experiments.ads]\nactions = ["a", "b"]\nepsilon = {}\noracle = "UCB"\n'
+    path = tmp_path / "ads.toml"
+    path.write_text(text.format(0.1))
+    Engine.open(load_config(path)).close()
+    path.write_text(text.format(0.2))
+    told = CliRunner().invoke(app, ["store", "diff", str(path)])
+    assert (told.exit_code, "epsilon: 0.1 becomes 0.2" in told.output) == (0, True)
+    path.write_text(text.format(0.2) + "outcome_window = 5")
+    told = CliRunner().invoke(app, ["store", "diff", str(path)])
+    assert (told.exit_code, "cannot be taken" in told.output) == (1, True)
+
+
 def test_differences_are_told_and_nothing_is_written(address):
     Engine.open(make_config(address, **EVEN, contexts={"age": "number"})).close()
     changed = {
@@ -91,7 +106,7 @@ def test_differences_are_told_and_nothing_is_written(address):
         "epsilon": 0.1,
         "contexts": {"age": {"range": [0, 9]}, "x": "number"},
     }
-    found = look(address, lambda query: find_differences(query, make_config(address, **changed)))[0]
+    found = look(address, lambda query: find_alterations(query, make_config(address, **changed)))[0]
     assert found.says == "changes; its policy is built anew and learns again what users taught"
     assert found.changes == [
         "actions: 'd' is added",
@@ -103,16 +118,16 @@ def test_differences_are_told_and_nothing_is_written(address):
         "epsilon: 0.3 becomes 0.1",
     ]
     same = look(
-        address, lambda query: find_differences(query, make_config(address, **EVEN, contexts={"age": "number"}))
+        address, lambda query: find_alterations(query, make_config(address, **EVEN, contexts={"age": "number"}))
     )
     assert same[0].says == "stays as it is"
     fixed = make_config(address, **EVEN, contexts={"age": "number"}, outcome_window=5)
-    refused = look(address, lambda query: find_differences(query, fixed))[0]
+    refused = look(address, lambda query: find_alterations(query, fixed))[0]
     assert refused.is_refused
     assert "outcome_window was None and cannot become 5.0" in refused.says
     ads = make_config(address, **EVEN)
     renamed = replace(ads, experiments={"offers": replace(ads.experiments["ads"], name="offers")})
-    told = look(address, lambda query: find_differences(query, renamed))
+    told = look(address, lambda query: find_alterations(query, renamed))
     assert [each.says for each in told] == [
         "is new, with 3 actions", "is not in the configuration: it is closed, its events stay",
     ]  # fmt: skip

@@ -108,32 +108,6 @@ class Sight(NamedTuple):
 def describe(fold: Fold, decider: Decider, duplicates: int) -> State:
     """Counts, and per action: times shown, outcomes, the policy's readings, virtual plays and the chance now."""
     tally, policy = fold.tally, fold.policy
-    virtual, readings = policy.virtual_plays(), policy.readings()
-    chances = None if policy.has_context else decider.chances()
-    actions: list[ActionState] = []
-    for a, label in enumerate(fold.config.actions):
-        believed = {name: _number(values[a]) for name, values in readings.items()}
-        actions.append(
-            {
-                "action": label,
-                "shown": tally.shown.get(str(label), 0),
-                "online": tally.mean(str(label)),
-                "virtual_plays": 0 if virtual is None else virtual[a],
-                "policy": {
-                    "counts": believed.get("counts"),
-                    "means": believed.get("means"),
-                    "lower": believed.get("lower"),
-                    "upper": believed.get("upper"),
-                },
-                "log_mean": None if fold.log is None else fold.log["means"][a],
-                "log_rows": 0 if fold.log is None else fold.log["counts"][a],
-                "chance": None if chances is None else chances[a],
-                "is_retired": label not in fold.offered,
-                "outcomes": {
-                    name: {"n": int(n), "sum": total} for name, (n, total) in tally.named.get(str(label), {}).items()
-                },
-            }
-        )
     return {
         "experiment": fold.name,
         "version": fold.version,
@@ -164,10 +138,40 @@ def describe(fold: Fold, decider: Decider, duplicates: int) -> State:
         "conflicts": [
             {"action": fold.config.actions[each["action"]], "reason": each["reason"]} for each in policy.conflicts()
         ],
-        "actions": actions,
+        "actions": _describe_actions(fold, decider),
         "duplicates": duplicates,
         "behind": None,
     }
+
+
+def _describe_actions(fold: Fold, decider: Decider) -> list[ActionState]:
+    tally, policy = fold.tally, fold.policy
+    virtual, readings = policy.virtual_plays(), policy.readings()
+    chances = None if policy.has_context else decider.chances()
+    actions: list[ActionState] = []
+    for a, label in enumerate(fold.config.actions):
+        believed = {name: _number(values[a]) for name, values in readings.items()}
+        named = tally.named.get(str(label), {})
+        actions.append(
+            {
+                "action": label,
+                "shown": tally.shown.get(str(label), 0),
+                "online": tally.mean(str(label)),
+                "virtual_plays": 0 if virtual is None else virtual[a],
+                "policy": {
+                    "counts": believed.get("counts"),
+                    "means": believed.get("means"),
+                    "lower": believed.get("lower"),
+                    "upper": believed.get("upper"),
+                },
+                "log_mean": None if fold.log is None else fold.log["means"][a],
+                "log_rows": 0 if fold.log is None else fold.log["counts"][a],
+                "chance": None if chances is None else chances[a],
+                "is_retired": label not in fold.offered,
+                "outcomes": {name: {"n": int(n), "sum": total} for name, (n, total) in named.items()},
+            }
+        )
+    return actions
 
 
 def _find_outliers(tally: EventTally) -> list[OutlierState]:

@@ -1,4 +1,4 @@
-"""Differences: what a configuration would change of what a store holds, before it is taken."""
+"""Alterations: what a configuration would change of what a store holds, before it is taken."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from headstart.serve.store.store import Query
 _OWN = ("actions", "contexts")  # told by what is in them
 
 
-class Difference(NamedTuple):
+class Alteration(NamedTuple):
     """Of one experiment: what becomes of it, and each change."""
 
     experiment: str
@@ -27,34 +27,34 @@ class Difference(NamedTuple):
     is_refused: bool = False
 
 
-def find_differences(query: Query, config: ServiceConfig, sources: Sources | None = None) -> list[Difference]:
+def find_alterations(query: Query, config: ServiceConfig, sources: Sources | None = None) -> list[Alteration]:
     """By what would be recorded if a process were started with this configuration now."""
     reader, known = Reader(query), sources or Sources()
     found = [_compare(reader, each, known) for each in config.experiments.values()]
     gone = [name for (name,) in query(READ_NAMES) if name not in config.experiments]
     return found + [
-        Difference(name, "is not in the configuration: it is closed, its events stay", []) for name in gone
+        Alteration(name, "is not in the configuration: it is closed, its events stay", []) for name in gone
     ]
 
 
-def _compare(reader: Reader, config: ExperimentConfig, sources: Sources) -> Difference:
+def _compare(reader: Reader, config: ExperimentConfig, sources: Sources) -> Alteration:
     recorded = reader.last(config.name, kinds.CONFIGURATION)
     try:
         plan = plan_declaration(reader, config, sources)
     except HeadstartError as error:
-        return Difference(config.name, f"cannot be taken: {error}", [], is_refused=True)
+        return Alteration(config.name, f"cannot be taken: {error}", [], is_refused=True)
     if plan.is_old:
-        return Difference(config.name, plan.said or "", [])
+        return Alteration(config.name, plan.said or "", [])
     if not plan.changes:
-        return Difference(config.name, "stays as it is", [])
+        return Alteration(config.name, "stays as it is", [])
     if recorded is None:
-        return Difference(config.name, f"is new, with {len(config.actions)} actions", [])
+        return Alteration(config.name, f"is new, with {len(config.actions)} actions", [])
     kind, body = plan.changes[0]
     changes = [] if kind != kinds.CONFIGURATION else list(_tell_changes(recorded.body, body))
     if any(kind == kinds.WARM_START for kind, _ in plan.changes):
         begun = next(body for kind, body in plan.changes if kind == kinds.WARM_START)
         changes.append(f"log: it begins with {begun['rows']:,} rows, hash {begun['hash']}")
-    return Difference(config.name, "changes; its policy is built anew and learns again what users taught", changes)
+    return Alteration(config.name, "changes; its policy is built anew and learns again what users taught", changes)
 
 
 def _tell_changes(before: Body, after: Body) -> Iterator[str]:

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from headstart.serve import Decision, Engine, ServiceConfig, Unit, load_config
+from headstart.serve import Decision, Engine, Unit, load_config
 
 _ACTIONS = ("a", "b", "c")
 _GROUP = 500
+_PATIENCE = 120.0  # seconds: who asks here has no deadline, and the machine may be busy
 
 
 class Returned(NamedTuple):
@@ -30,10 +31,11 @@ class Returned(NamedTuple):
     repeating: float  # and of the last
 
 
-def _make_config(address: str, anchor: str | None = None, **changes: Any) -> ServiceConfig:
+def _open(address: str, anchor: str | None = None, **changes: Any) -> Engine:
     table = {"actions": list(_ACTIONS), "oracle": "ThompsonBeta", "seed": 5, "epsilon": 0.1, **changes}
     top = {"store": address, **({"anchor": anchor} if anchor else {})}
-    return load_config({**top, "experiments": {"shop": table}})
+    config = load_config({**top, "experiments": {"shop": table}})
+    return Engine.open(config, deadline=_PATIENCE)
 
 
 def ask_returning(address: str, n: int) -> Returned:
@@ -42,14 +44,14 @@ def ask_returning(address: str, n: int) -> Returned:
     started = time.perf_counter()
     # An anchor is a process's: two engines of one process would write over each other's file.
     anchor = None if "://" in address else f"{address}.other.anchor"
-    with Engine.open(_make_config(address)) as one, Engine.open(_make_config(address, anchor)) as other:
+    with _open(address) as one, _open(address, anchor) as other:
         _ask_at_once((one, other), told)
     first = time.perf_counter() - started
     changed = {"actions": ["d", *reversed(_ACTIONS)], "epsilon": 0.2}  # one more, in another order
-    with Engine.open(_make_config(address, **changed)) as engine:
+    with _open(address, **changed) as engine:
         _ask(engine, told, np.random.default_rng(2))
     started = time.perf_counter()
-    with Engine.open(_make_config(address, **changed, oracle="UCB", holdout=0.1)) as engine:
+    with _open(address, **changed, oracle="UCB", holdout=0.1) as engine:
         _ask(engine, told, np.random.default_rng(3))
     last = time.perf_counter() - started
     draws = [each for answers in told.values() for each in answers if each.follows is None]

@@ -36,6 +36,7 @@ class Recording:
             self._draft.transaction.find(Sought(list(ids)))
 
     def record(self, ask: OutcomeAsk) -> Answer:
+        """What became of a report."""
         event_id, fold = self._find_id(ask), self._fold
         if isinstance(ask.outcome, dict):
             return self._record_parts(event_id, ask.outcome, ask.report_id)
@@ -118,8 +119,8 @@ class Recording:
     def close(self, ask: CloseAsk) -> Answer:
         """How many windows were closed: at most a page of them, so that a turn stays short."""
         fold = self._fold
-        if not fold.closes:
-            return 0
+        if not fold.closes or any(event.kind == kinds.WINDOW_CLOSED for event in self._draft.events):
+            return 0  # another ask of this turn has closed them, which no fold knows yet
         # Times never decrease, so what is sequenced after the close is late for all that it closes.
         parameters = (ask.experiment, fold.closed_through, PAGE, self._draft.now - fold.config.window_length)
         through, n = self._draft.transaction.query(READ_DUE, parameters)[0]

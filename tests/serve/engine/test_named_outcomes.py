@@ -7,7 +7,7 @@ import pytest
 
 from headstart.errors import OptionError, OutcomeError
 from headstart.logs.tables.reading import read_log
-from headstart.serve import Engine, Unit
+from headstart.serve import Engine, Event, Unit
 from headstart.serve.engine.opening import open_store
 from headstart.serve.engine.verification import verify_store
 from headstart.serve.telling.formats import as_jsonl, write_parquet
@@ -94,6 +94,19 @@ def test_with_a_window_the_value_is_made_when_it_closes(address):
 def _start(engine):
     past = engine.past("ads")
     return past.mark()._replace(position=0, hash=""), ["mail", "nothing"], past.terms()
+
+
+def test_verify_finds_a_value_that_nothing_came_of(tmp_path):
+    path = str(tmp_path / "e.sqlite")
+    with Engine.open(make_config(path, **SHOP)) as engine:
+        show(engine, "mail", "u1")
+        engine.outcome("ads", "u1", {"click": 1})
+    store = open_store(path)
+    with store.writing("ads") as turn:
+        head, value = turn.head, {"outcome": 9.5, "outcomes": {"click": 1.0, "revenue": 10.0}}
+        turn.insert([Event(head.sequence + 1, "ads", "outcome", "u1", head.time, 2, value)])
+    store.close()
+    assert verify(path).faults == ["outcome 4 ('u1') is not the value of what came"]
 
 
 def test_what_is_set_aside_counts_in_no_sum(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 
 from headstart.errors import OptionError
 from headstart.logs.tables.reading import read_log
-from headstart.serve import ConflictError, Engine, Unit
+from headstart.serve import ConflictError, Engine, Event, Unit
 from headstart.serve.engine.opening import open_store
 from headstart.serve.engine.verification import verify_store
 from headstart.serve.errors import UnknownDecision
@@ -68,6 +68,32 @@ def test_returning_units_keep_their_action_at_replicas_after_restarts_and_under_
     assert found[:4] == (300, 1200, 300, 0)
     assert found.p_value > 1e-4
     assert verify(address).faults == []
+
+
+def forge(path, body, event_id, about=None):
+    """One more decision, in the chain, that no engine would have written."""
+    store = open_store(path)
+    with store.writing("ads") as turn:
+        head = turn.head
+        turn.insert([Event(head.sequence + 1, "ads", "decision", event_id, head.time, about, body)])
+    store.close()
+
+
+def test_verify_finds_a_draw_that_a_unit_did_not_need_and_a_repeat_of_nothing(tmp_path):
+    path = str(tmp_path / "e.sqlite")
+    with Engine.open(make_config(path, **EVEN)) as engine:
+        drawn = engine.decide("ads", unit="c1", event_id="u1")
+        body = dict(engine.events("ads")[-1].body)
+        sequence = engine.events("ads")[-1].sequence
+        other = engine.decide("ads", event_id="u2")
+    forge(path, body, "u3")
+    faults = "\n".join(verify(path).faults)
+    assert "decision 4 ('u3') was drawn, though its unit keeps the action of 'u1'" in faults
+    forge(path, {**body, "unit": "c2", "follows": "u1", "number": 2}, "u4", sequence)
+    assert "decision 5 ('u4') repeats 'u1', which its unit does not keep" in "\n".join(verify(path).faults)
+    forge(path, {**body, "follows": "u3", "number": 7}, "u5", 4)
+    assert "decision 6 ('u5') is not what it says it repeats" in "\n".join(verify(path).faults)
+    assert (drawn.follows, other.follows) == (None, None)
 
 
 def test_a_unit_within_one_batch_is_drawn_for_once(tmp_path):

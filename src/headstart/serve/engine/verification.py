@@ -1,7 +1,8 @@
 """Verifying a store: fold everything from the first event and compare, bit for bit.
 
 - Every event follows the one before it: its hash covers that one's, and times never decrease.
-- Every outcome is what it is called: the first in its window, late, dangling or conflicting.
+- Every outcome is what it is called: the first in its window, late, dangling or conflicting; every value is what its
+  outcomes with names make.
 - Every decision can be made again: the chances from the state at its version, the action from its event id; or, of
   a unit that keeps its action, from the draw that it repeats.
 - Every snapshot is the fold of the events up to it.

@@ -93,4 +93,4 @@ def _compare(draws: list[Decision]) -> float:
     difference = drawn - chances.sum(axis=0)
     covariance = np.diag(chances.sum(axis=0)) - chances.T @ chances
     statistic = float(difference @ np.linalg.pinv(covariance) @ difference)
-    return float(stats.chi2.sf(statistic, int(np.linalg.matrix_rank(covariance))))
+    return float(stats.chi2.sf(statistic, np.count_nonzero(chances.sum(axis=0)) - 1))

@@ -69,7 +69,7 @@ def test_with_a_window_the_value_is_made_when_it_closes(address):
             show(engine, action, event_id)
         early = engine.outcome("ads", "u1", {"revenue": 100, "rating": 4}, "order 1")
         assert early.outcomes == {"revenue": "early", "rating": "waiting"}
-        engine.outcome("ads", "u3", {"rating": 3})
+        engine.outcome("ads", "u3", {"rating": 3}, "stars")
         clock.seconds += 30
         assert engine.outcome("ads", "u1", {"revenue": 20}, "order 2").status == "waiting"
         assert engine.outcome("ads", "u1", {"revenue": 20}, "order 2").status == "duplicate"
@@ -155,7 +155,7 @@ def test_what_does_not_fit_is_refused_whole(outcome, told, tmp_path):
 def test_a_sum_needs_to_know_its_reports(tmp_path):
     with (
         Engine.open(make_config(str(tmp_path / "e.sqlite"), **WINDOWED)) as engine,
-        pytest.raises(OptionError, match="report_id must be 1 to 100 printable characters where an outcome is a sum"),
+        pytest.raises(OptionError, match="report_id must be 1 to 100 printable characters where one of"),
     ):
         engine.outcome("ads", "u1", {"revenue": 1.0})
 

@@ -80,9 +80,9 @@ def test_outcomes_with_names_over_http(tmp_path):
         for report, told in (
             ({"outcome": 1}, "has outcomes with names"),
             ({"outcomes": {"click": "yes"}}, "outcomes.click must be a finite number, got text"),
-            ({"outcomes": [1]}, "outcomes must be an object of outcomes by name, got a list"),
+            ({"outcomes": [1]}, "outcomes must be an object of at least one outcome by name, got a list"),
             ({"outcome": 1, "outcomes": {"click": 1}}, "outcome and outcomes are both there"),
-            ({"outcomes": {"click": 1}, "report_id": 7}, "report_id must be text, got a number"),
+            ({"outcomes": {"click": 1}, "report_id": 7}, "report_id must be 1 to 100 printable characters"),
         ):
             answer = client.post("/v1/ads/outcome", json={"event_id": event_id, **report})
             assert (answer.status_code, told in answer.json()["error"]["message"]) == (422, True), told

@@ -157,7 +157,7 @@ class Engine:
     ) -> Receipt:
         """Record what came of a decision, or of a unit's newest; durable when it returns. Repeating it is safe.
 
-        Outcomes with names are a mapping; where one of them is a sum, `report_id` tells a report from its repetition.
+        Outcomes with names are a mapping; where one is a sum, `report_id` tells a report from its repetition.
         """
         return self._ask(Receipt, as_outcome(self._fold(experiment), event_id, outcome, report_id))
 

@@ -19,7 +19,7 @@ from headstart.serve.store.events import Body
 from headstart.serve.store.store import Found, Known
 
 _BETWEEN = "\x1f"  # no event id has it: they are printable
-_MAX_REPORT_ID = 100
+MAX_REPORT_ID = 100
 
 
 def part_id(event_id: str, name: str, outcome: NamedOutcome, report_id: str | None) -> str:
@@ -54,8 +54,8 @@ def check_report(
     if not outcome:
         raise OutcomeError("outcomes must hold at least one outcome, got none")
     checked = {name: _check_part(config, name, value) for name, value in outcome.items()}
-    if any(named[name].is_sum for name in checked):
-        return checked, _check_report_id(report_id)
+    if any(each.is_sum for each in named.values()):
+        return checked, check_report_id(report_id)
     return checked, None
 
 
@@ -74,11 +74,12 @@ def _check_part(config: ExperimentConfig, name: str, value: object) -> float:
     return number
 
 
-def _check_report_id(report_id: object) -> str:
-    if not isinstance(report_id, str) or not 1 <= len(report_id) <= _MAX_REPORT_ID or not report_id.isprintable():
+def check_report_id(report_id: object) -> str:
+    """1 to 100 printable characters."""
+    if not isinstance(report_id, str) or not 1 <= len(report_id) <= MAX_REPORT_ID or not report_id.isprintable():
         raise OptionError(
-            f"report_id must be 1 to {_MAX_REPORT_ID} printable characters where an outcome is a sum (a report that "
-            f"is sent again must not count again), got {report_id!r:.80}"
+            f"report_id must be 1 to {MAX_REPORT_ID} printable characters where one of the outcomes is a sum (a "
+            f"report that is sent again must not count again), got {report_id!r:.80}"
         )
     return report_id
 

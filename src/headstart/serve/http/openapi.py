@@ -9,18 +9,16 @@ from headstart import __version__
 from headstart.estimates.outliers import Range
 from headstart.serve.columns import Kind
 from headstart.serve.config import Label
-from headstart.serve.engine.asks import MAX_EVENT_ID
 from headstart.serve.engine.bounds import LIMIT
 from headstart.serve.engine.surprises import CATEGORY_PATTERN, LARGEST_WHOLE, LONGEST_CATEGORY
+from headstart.serve.http.report_schema import EVENT_ID, UNIT, report_schema
 from headstart.serve.http.wire import MAX_BATCH
-from headstart.serve.units import MAX_UNIT
+from headstart.serve.outcomes import NO_OUTCOMES, NamedOutcomes
 
 Schema: TypeAlias = Mapping[str, object]  # of JSON
-_EVENT_ID = {"type": "string", "minLength": 1, "maxLength": MAX_EVENT_ID, "pattern": r"^[ -~]+$"}
-_MAYBE_ID = {**_EVENT_ID, "type": ["string", "null"], "description": "Made by the service if there is none."}
-_UNIT = {"type": "string", "minLength": 1, "maxLength": MAX_UNIT, "pattern": r"^[ -~]+$"}
+_MAYBE_ID = {**EVENT_ID, "type": ["string", "null"], "description": "Made by the service if there is none."}
 _MAYBE_UNIT = {
-    **_UNIT,
+    **UNIT,
     "type": ["string", "null"],
     "description": "Who comes back: the same unit keeps its action, as long as the experiment says.",
 }
@@ -34,41 +32,6 @@ _ASK = {
         "event_id": _MAYBE_ID,
         "unit": _MAYBE_UNIT,
     },
-}
-_NUMBER = {"type": ["number", "boolean"], "description": "What came of the decision; 0 is an outcome."}
-_REPORTED: dict[str, object] = {
-    "event_id": {**_EVENT_ID, "example": "order-4711"},
-    "unit": {**_UNIT, "description": "In the place of an event id: the newest decision of this unit."},
-    "outcome": _NUMBER,
-    "outcomes": {
-        "type": "object",
-        "description": "In the place of an outcome: several by their names, where the experiment has such.",
-        "minProperties": 1,
-        "additionalProperties": {"type": ["number", "boolean"]},
-    },
-    "report_id": {
-        "type": ["string", "null"],
-        "description": "By which a report that is sent again is known; needed where an outcome with a name is a sum.",
-    },
-}
-_REPORT = {
-    "type": "object",
-    "description": "As for one decision; an outcome that is not allowed is answered in its place.",
-    "allOf": [
-        {"oneOf": [{"required": ["event_id"]}, {"required": ["unit"]}]},
-        {"oneOf": [{"required": ["outcome"]}, {"required": ["outcomes"]}]},
-    ],
-    "additionalProperties": False,
-    "properties": _REPORTED,
-}
-_WITHIN = {
-    "minimum": -LIMIT,
-    "maximum": LIMIT,
-    "description": "What came of the decision, within the experiment's outcome_range; 0 is an outcome.",
-}
-_OUTCOME = {
-    **{name: value for name, value in _REPORT.items() if name != "description"},
-    "properties": {**_REPORTED, "outcome": {**_NUMBER, **_WITHIN}},
 }
 _RECEIPT = {
     "type": "object",
@@ -129,19 +92,21 @@ _REFUSALS = {
 }
 
 
-def write_document(experiments: Mapping[str, Schema]) -> dict[str, object]:
-    """The document for these experiments: {name: JSON schema of its decide request}."""
+def write_document(
+    experiments: Mapping[str, Schema], named: Mapping[str, NamedOutcomes] | None = None
+) -> dict[str, object]:
+    """The document for these experiments: {name: JSON schema of its decide request}, and outcomes with names."""
     paths: dict[str, object] = {}
     for name, decide in experiments.items():
-        at = f"/v1/{name}"
+        at, outcomes = f"/v1/{name}", (named or {}).get(name, NO_OUTCOMES)
         paths[f"{at}/decide"] = {"post": _post("Decide for one user", decide, _ref("Decision"), 409)}
         paths[f"{at}/decide/batch"] = {
             "post": _post("Decide for many users, in one commit", _many("decisions", _ASK),
                           _many("decisions", {"anyOf": [_ref("Decision"), _ref("Error")]}), 409)
         }  # fmt: skip
-        paths[f"{at}/outcome"] = {"post": _post("Report an outcome", _ref("Outcome"), _ref("Receipt"))}
+        paths[f"{at}/outcome"] = {"post": _post("Report an outcome", report_schema(outcomes), _ref("Receipt"))}
         paths[f"{at}/outcome/batch"] = {
-            "post": _post("Report many outcomes", _many("outcomes", _REPORT),
+            "post": _post("Report many outcomes", _many("outcomes", report_schema(outcomes, is_in_batch=True)),
                           _many("outcomes", {"anyOf": [_ref("Receipt"), _ref("Error")]}))
         }  # fmt: skip
         paths[f"{at}/state"] = {"get": _get("What the policy believes")}
@@ -158,7 +123,7 @@ def write_document(experiments: Mapping[str, Schema]) -> dict[str, object]:
         "info": {"title": "headstart decision service", "version": __version__},
         "paths": paths,
         "components": {
-            "schemas": {"Decision": _DECISION, "Outcome": _OUTCOME, "Receipt": _RECEIPT, "Error": _ERROR},
+            "schemas": {"Decision": _DECISION, "Receipt": _RECEIPT, "Error": _ERROR},
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
         },
     }

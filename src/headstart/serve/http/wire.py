@@ -13,9 +13,11 @@ import orjson
 from headstart.errors import OptionError
 from headstart.serve.config import Label
 from headstart.serve.engine.asks import User, check_event_id
+from headstart.serve.engine.parts import check_report_id
 from headstart.serve.units import Unit, check_unit
 
 MAX_BATCH = 1000
+_NAMES = {"event_id": check_event_id, "unit": check_unit, "report_id": check_report_id}
 _KINDS = {dict: "an object", list: "a list", str: "text", bool: "true or false", int: "a number", float: "a number"}
 
 
@@ -85,9 +87,7 @@ def read_outcome(report: object, place: str = "") -> OutcomeRequest:
         raise _invalid(f"{place}event_id and unit are both there: which decision is meant?")
     if "outcome" in value and "outcomes" in value:
         raise _invalid(f"{place}outcome and outcomes are both there: what came?")
-    report_id = value.get("report_id")
-    if report_id is not None and not isinstance(report_id, str):
-        raise _invalid(f"{place}report_id must be text, got {_kind(report_id)}")
+    report_id = _check_name("report_id", value["report_id"], place) if "report_id" in value else None
     came = (
         _read_named(value["outcomes"], place)
         if "outcomes" in value
@@ -99,8 +99,8 @@ def read_outcome(report: object, place: str = "") -> OutcomeRequest:
 
 
 def _read_named(value: object, place: str) -> dict[str, float]:
-    if not isinstance(value, dict):
-        raise _invalid(f"{place}outcomes must be an object of outcomes by name, got {_kind(value)}")
+    if not isinstance(value, dict) or not value:
+        raise _invalid(f"{place}outcomes must be an object of at least one outcome by name, got {_kind(value)}")
     return {name: _read_number(f"{place}outcomes.{name:.80}", each) for name, each in value.items()}
 
 
@@ -158,9 +158,9 @@ def _check_fields(value: object, known: tuple[str, ...], place: str) -> dict[str
 
 
 def _check_name(field: str, name: object, place: str) -> str:
-    """An event id or a unit: what the engine takes."""
+    """An event id, a unit or a report's id: what the engine takes."""
     try:
-        return check_unit(name) if field == "unit" else check_event_id(name)
+        return _NAMES[field](name)
     except OptionError as error:
         raise _invalid(f"{place}{error}") from None
 

@@ -3,12 +3,14 @@
 import threading
 from collections import Counter
 
+import numpy as np
 import pytest
 
 from headstart.errors import OptionError
 from headstart.logs.tables.reading import read_log
 from headstart.serve import ConflictError, Engine, Event, Unit
 from headstart.serve.engine.opening import open_store
+from headstart.serve.engine.tally import EventTally
 from headstart.serve.engine.verification import verify_store
 from headstart.serve.errors import UnknownDecision
 from headstart.serve.telling.formats import as_jsonl
@@ -218,6 +220,22 @@ def test_a_draws_outcomes_count_as_one_in_the_interval(tmp_path):
         "low": pytest.approx(0.5 - 0.98, abs=1e-3),
         "high": pytest.approx(1.48, abs=1e-3),
     }
+
+
+def test_the_interval_covers_where_units_do_the_same_again_and_again():
+    """95 % of 400 runs less 4 standard deviations, sqrt(0.95 * 0.05 / 400), and 1 % for 100 units' normal law: 90 %.
+
+    One by one the outcomes would cover in 65 %.
+    """
+    rng, covered = np.random.default_rng(9), 0
+    for _ in range(400):
+        tally = EventTally()
+        for n, outcome in zip(rng.geometric(0.4, 100).tolist(), (rng.random(100) < 0.3).tolist(), strict=True):
+            for number in range(1, n + 1):
+                tally.add_learnt("a", float(outcome), number=number, is_default=False)
+        found = tally.mean("a")
+        covered += found["low"] <= 0.3 <= found["high"]
+    assert covered / 400 >= 0.95 - 4 * (0.95 * 0.05 / 400) ** 0.5 - 0.01
 
 
 def test_the_next_log_is_clustered_by_unit(tmp_path):

@@ -115,8 +115,8 @@ class EventTally:
     def mean(self, action: str) -> OnlineMean:
         """The plain mean of the outcomes learnt, with its 95 % interval (normal); None where there is none.
 
-        The m outcomes of one draw are taken for wholly alike: sd^2 sum(m^2) / n^2 in the place of sd^2 / n. The sum is
-        kept as that of 2 k - 1 over the decisions that are the k-th of their draw: m^2 where the first m have
+        The m outcomes of one draw are taken for wholly alike: sd^2 sum(m^2) / n^2 in the place of sd^2 / n. The sum
+        is kept as that of 2 k - 1 over the decisions that are the k-th of their draw: m^2 where the first m have
         outcomes, more where others have.
         """
         n, total, squares, alike = self.sums.get(action, (0, 0.0, 0.0, 0))

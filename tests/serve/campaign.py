@@ -1,5 +1,5 @@
 """The reliability campaigns, whole: `python -m tests.serve.campaign` runs all of them and prints RELIABILITY.md's
-figures; a name runs one (kill, power, faults, replicas, pauses, propensities, ready, machine, simulation).
+figures; a name runs one (kill, power, faults, replicas, units, pauses, propensities, ready, machine, simulation).
 `--share 0.05`: small.
 """
 
@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from headstart.serve.engine.opening import open_store
+from headstart.serve.engine.verification import verify_store
 from tests.serve.failing_disk import FailingDisk
 from tests.serve.faults import count_calls, count_writes, run_failing_call, run_failing_write
 from tests.serve.killing import Tally, run_kills
@@ -24,6 +26,7 @@ from tests.serve.power_cuts import run_power_cuts
 from tests.serve.propensities import draw_decisions
 from tests.serve.ready import fill_store, time_open
 from tests.serve.replicas import run_replicas
+from tests.serve.returning import ask_returning
 from tests.serve.silence import run_silent_server
 
 _PER_STORE = 25  # kills on one store before a new one is begun
@@ -113,6 +116,24 @@ class Campaign:
             flush=True,
         )
 
+    def units(self) -> None:
+        """Users who come back, to two replicas, after restarts and under other configurations."""
+        n = self._size(100_000, least=500)
+        for name, address in (
+            ("SQLite", str(self._folder / "units.sqlite")),
+            ("PostgreSQL", self._server.new_store()),
+        ):
+            found = ask_returning(address, n)
+            store = open_store(address)
+            n_faults = verify_store(store.query).n_faults
+            store.close()
+            print(
+                f"units, {name}: {n:,} units, {found.asked:,} decisions, {found.draws:,} draws, {found.changed} "
+                f"units whose action changed; chi-square p = {found.p_value:.3f}; {found.drawing:,.0f} decisions a "
+                f"second at first, {found.repeating:,.0f} when all come back; {n_faults} faults",
+                flush=True,
+            )
+
     def pauses(self) -> None:
         """A PostgreSQL that is silent, and a folder that is paused."""
         silence = run_silent_server(self._server, max(6.0, 25.0 * self._share), deadline=5.0)
@@ -177,7 +198,9 @@ class Campaign:
             print("".join(f"  {line}\n" for line in told.stdout.splitlines() if line.startswith("seed")), end="")
 
 
-NAMES = ("kill", "power", "faults", "replicas", "pauses", "propensities", "ready", "machine", "simulation")
+NAMES = (
+    "kill", "power", "faults", "replicas", "units", "pauses", "propensities", "ready", "machine", "simulation",
+)  # fmt: skip
 
 
 def main() -> None:

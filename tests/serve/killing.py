@@ -28,10 +28,11 @@ READY = b"ready\n"
 
 
 def make_tables(address: str) -> dict[str, Any]:
-    """Two experiments: one learns at once, one when windows close."""
+    """Three experiments: one learns at once, one when windows close, one the value of outcomes with names."""
     plain = {"actions": ["a", "b", "c"], "oracle": "ThompsonBeta", "seed": 3}
     window = {**plain, "oracle": "UCB", "outcome_window": 0.05, "default_outcome": 0.0}
-    return {"store": address, "experiments": {"now": plain, "later": window}}
+    worth = {**plain, "oracle": "UCB", "outcomes": {"click": {}, "revenue": {}}, "value": 'revenue - shown("c")'}
+    return {"store": address, "experiments": {"now": plain, "later": window, "worth": worth}}
 
 
 @dataclass
@@ -83,11 +84,11 @@ def look(address: str, acknowledged: dict[tuple[str, str, str], Any], tally: Tal
     started = time.perf_counter()
     with Engine.open(load_config(make_tables(address))) as engine:
         tally.slowest_open = max(tally.slowest_open, time.perf_counter() - started)
-        for name in ("now", "later"):
+        for name in engine.experiments:
             seen: dict[tuple[str, str, str], Any] = {}
             for event in _events(engine, name):
                 key = (name, event.kind, event.event_id or "")
-                if event.kind in ("decision", "outcome"):
+                if event.kind in ("decision", "outcome", "part"):
                     if key in seen:
                         faults.append(f"{key} is there twice")
                     seen[key] = event.body["action"] if event.kind == "decision" else event.body["outcome"]
@@ -117,10 +118,18 @@ def _work(engine: Engine, run: str, thread: int, lock: threading.Lock) -> None:
             os.write(1, line)
 
     for i in range(10**9):
-        experiment, event_id = rng.choice(("now", "later")), f"{run}-{thread}-{i}"
-        decision = engine.decide(experiment, event_id=event_id)
+        experiment, event_id = rng.choice(engine.experiments), f"{run}-{thread}-{i}"
+        unit = f"c{rng.randrange(50)}" if rng.random() < 0.5 else None
+        decision = engine.decide(experiment, event_id=event_id, unit=unit)
         tell(experiment, "decision", event_id, decision.action)
-        if rng.random() < 0.8:
+        if rng.random() < 0.02:
+            (engine.retire if rng.random() < 0.5 else engine.reinstate)(experiment, "c")
+        if experiment == "worth":
+            outcomes = {name: float(rng.random() < 0.3) for name in rng.sample(["click", "revenue"], 2)}
+            engine.outcome(experiment, event_id, outcomes)
+            for name, value in outcomes.items():
+                tell(experiment, "part", f"{event_id}\x1f{name}", value)
+        elif rng.random() < 0.8:
             value = float(rng.random() < 0.3)
             receipt = engine.outcome(experiment, event_id, value)
             if receipt.status in ("applied", "waiting", "duplicate"):

@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 import sys
+import textwrap
 import tomllib
 from pathlib import Path
 
@@ -15,13 +16,15 @@ from headstart.serve.engine.engine import Engine
 from headstart.serve.http.app import App
 from headstart.serve.http.openapi import decide_schema, write_document
 from headstart.serve.options import ServerOptions
+from tests.serve.experiments import Clock
 from tests.serve.in_process import served
 
+_BLOCK = re.DOTALL | re.MULTILINE
 TEXT = (Path(__file__).parents[2] / "docs" / "serve.md").read_text(encoding="utf-8")
 
 
 def _blocks(kind):
-    return re.findall(rf"^```{kind}\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
+    return re.findall(rf"^```{kind}\n(.*?)^```$", TEXT, _BLOCK)
 
 
 def _settings(folder):
@@ -44,14 +47,31 @@ def test_its_configuration_is_one(tmp_path):
         assert engine.state("ads")["log"]["rows"] == 400
 
 
+def test_its_outcomes_with_names_are_ones(tmp_path):
+    """A mail whose click brought 12.5, an hour and more later, is worth 12.5 - 0.15 when the week is over."""
+    declared = tomllib.loads(textwrap.dedent(next(iter(re.findall(r"^  ```toml\n(.*?)^  ```$", TEXT, _BLOCK)))))
+    report = json.loads(next(iter(re.findall(r'`(\{"event_id": "visit-1", "outcomes".*?)`', TEXT))))
+    clock = Clock()
+    config = load_config({"store": str(tmp_path / "shop.sqlite"), **declared})
+    with Engine.open(config, clock=clock) as engine:
+        engine.decide("shop", available=["mail"], event_id="visit-1")
+        clock.seconds += 3601
+        engine.outcome("shop", *(report[name] for name in ("event_id", "outcomes", "report_id")))
+        clock.seconds += 604800
+        engine.close_windows()
+        assert [row["outcome"] for row in engine.export("shop")] == [12.35]
+
+
 def test_its_snippets_and_curls_run(tmp_path, monkeypatch, capsys):
     settings = _settings(tmp_path)
     settings["experiments"]["ads"]["log"]["path"] = str(tmp_path / "yesterday.csv")
     monkeypatch.chdir(tmp_path)
-    client_snippet, log_snippet = _blocks("python serve")
+    client_snippet, unit_snippet, log_snippet = _blocks("python serve")
     with served(tmp_path / "ads.sqlite", settings["experiments"]) as client:
         here = str(client.base_url)
-        exec(compile(client_snippet.replace("http://127.0.0.1:8000", here), "docs/serve.md", "exec"), {})
+        names: dict[str, object] = {}
+        for snippet in (client_snippet, unit_snippet):
+            exec(compile(snippet.replace("http://127.0.0.1:8000", here), "docs/serve.md", "exec"), names)
         assert capsys.readouterr().out.split()[0] in ("image", "video")
         curls = next(block for block in _blocks("bash") if "curl" in block)
         commands = curls.replace("http://127.0.0.1:8000", here).replace("\\\n", " ").splitlines()

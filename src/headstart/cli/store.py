@@ -83,6 +83,29 @@ def _read_anchor(given: Path | None, beside: Path | None) -> Anchored | None:
 
 
 @store.command()
+def diff(
+    place: Annotated[Path, typer.Argument(help="The service's TOML.", metavar="CONFIG")],
+) -> None:
+    """Say what a start or a reload with this configuration would change; nothing is written.
+
+    Logs are read and audited as they would be. Exit code 1 if the configuration cannot be taken.
+    """
+    address, _ = _address(str(place))
+    _check_there(address)
+    with _reading(address) as query:
+        from headstart.serve.config import load_config
+        from headstart.serve.engine.alterations import find_alterations
+
+        found = find_alterations(query, load_config(place))
+    for each in found:
+        out.print(f"{escape(each.experiment)}: {escape(each.says)}", highlight=False, soft_wrap=True)
+        for change in each.changes:
+            out.print(f"  {escape(change)}", highlight=False, soft_wrap=True)
+    if any(each.is_refused for each in found):
+        raise typer.Exit(1)
+
+
+@store.command()
 def accept(
     place: Place,
     reason: Annotated[str, typer.Option(help="Why; it is kept in every experiment's events.")],

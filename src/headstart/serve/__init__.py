@@ -4,6 +4,7 @@ from headstart.serve.config import ExperimentConfig, ServiceConfig, load_config
 from headstart.serve.engine.engine import Engine
 from headstart.serve.errors import ConflictError, ServiceError, StoreCorrupt, StoreUnavailable, UnknownExperiment
 from headstart.serve.store.events import Decision, Event, Receipt
+from headstart.serve.units import Unit
 
 __all__ = [
     "ConflictError",
@@ -16,6 +17,7 @@ __all__ = [
     "ServiceError",
     "StoreCorrupt",
     "StoreUnavailable",
+    "Unit",
     "UnknownExperiment",
     "load_config",
 ]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from headstart.errors import MissingExtraError
 from headstart.serve.errors import ServiceError
+from headstart.serve.units import Unit
 
 if TYPE_CHECKING:
     from httpx import Response
@@ -74,25 +75,36 @@ class Client:
         *,
         available: Sequence[Label] | None = None,
         event_id: str | None = None,
+        unit: str | None = None,
     ) -> DecisionAnswer:
-        """{event_id, action, propensity, probabilities, version} for this user."""
-        answer: DecisionAnswer = self._send("/decide", _request(context, available, event_id))
+        """{event_id, action, propensity, probabilities, version} for this user.
+
+        A `unit` (a person, a device) that comes back keeps its action; `follows` then says since which decision.
+        """
+        answer: DecisionAnswer = self._send("/decide", _request(context, available, event_id, unit))
         return answer
 
-    def outcome(self, event_id: str, outcome: float) -> ReceiptAnswer:
-        """Report what came of a decision; safe to repeat."""
-        receipt: ReceiptAnswer = self._send("/outcome", {"event_id": event_id, "outcome": outcome})
+    def outcome(
+        self, event_id: str | Unit, outcome: float | Mapping[str, float], *, report_id: str | None = None
+    ) -> ReceiptAnswer:
+        """Report what came of a decision, or of a unit's newest one, `Unit("customer-7")`; safe to repeat.
+
+        Outcomes with names are a mapping, `{"click": 1, "revenue": 12.5}`. Where reports add up, one that is sent
+        again is known by its `report_id`; without one it is a new report. Of a unit that is decided for again in
+        between, a repeated report counts for the newer decision.
+        """
+        receipt: ReceiptAnswer = self._send("/outcome", _report(event_id, outcome, report_id))
         return receipt
 
     def decide_many(self, contexts: Iterable[Mapping[str, object] | None]) -> list[DecisionAnswer]:
         """One decision per context, in one request and one commit."""
-        body = {"decisions": [_request(context, None, None) for context in contexts]}
+        body = {"decisions": [_request(context) for context in contexts]}
         decisions: list[DecisionAnswer] = self._send("/decide/batch", body)["decisions"]
         return decisions
 
-    def outcome_many(self, outcomes: Mapping[str, float]) -> list[ReceiptAnswer]:
-        """Report several outcomes by event id."""
-        body = {"outcomes": [{"event_id": id, "outcome": value} for id, value in outcomes.items()]}
+    def outcome_many(self, outcomes: Mapping[str, float] | Mapping[str | Unit, Any]) -> list[ReceiptAnswer]:
+        """Report several outcomes by event id or unit."""
+        body = {"outcomes": [_report(of, value, None) for of, value in outcomes.items()]}
         receipts: list[ReceiptAnswer] = self._send("/outcome/batch", body)["outcomes"]
         return receipts
 
@@ -152,12 +164,24 @@ def reload_service(url: str, *, key: str | None = None, timeout: float = 60.0) -
 
 
 def _request(
-    context: Mapping[str, object] | None, available: Sequence[Label] | None, event_id: str | None
+    context: Mapping[str, object] | None,
+    available: Sequence[Label] | None = None,
+    event_id: str | None = None,
+    unit: str | None = None,
 ) -> dict[str, object]:
     body: dict[str, object] = {"context": dict(context or {}), "event_id": event_id or uuid.uuid4().hex}
     if available is not None:
         body["available"] = list(available)
+    if unit is not None:
+        body["unit"] = unit
     return body
+
+
+def _report(of: str | Unit, outcome: float | Mapping[str, float], report_id: str | None) -> dict[str, object]:
+    which = {"unit": of.name} if isinstance(of, Unit) else {"event_id": of}
+    if isinstance(outcome, Mapping):
+        return {**which, "outcomes": dict(outcome), "report_id": report_id or uuid.uuid4().hex}
+    return {**which, "outcome": outcome}
 
 
 def _as_error(response: Response) -> RequestFailed:

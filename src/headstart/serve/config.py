@@ -16,14 +16,16 @@ from headstart.logs.encoding import Encoding
 from headstart.logs.log import Log
 from headstart.serve.columns import Kind, read_columns, read_range
 from headstart.serve.logged import DeclaredLog, read_declared
+from headstart.serve.outcomes import NO_OUTCOMES, NamedOutcomes, read_named_outcomes
 from headstart.serve.tables import Table, check_keys, check_table, check_wholes, is_list
+from headstart.serve.units import read_sticky
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _TOP = ("store", "anchor", "after_loss", "experiments", "server", "keys")
 _PER_EXPERIMENT = (
     "actions", "contexts", "oracle", "evaluator", "log", "guard", "schedule", "epsilon", "holdout",
     "outcome_window", "default_outcome", "seed", "revision", "outcome_range", "outside", "trust", "forget_after",
-    "horizon",
+    "horizon", "sticky", "outcomes", "value",
 )  # fmt: skip
 Label: TypeAlias = str | int  # of an action
 
@@ -53,7 +55,9 @@ class ExperimentConfig:
     recorded as it came and learnt as the nearest value inside (`outside`). The log's audit binds, unless the
     configuration says how far the log is to be believed (`trust`) or that it is used all the same (`despite_audit`).
     An outcome without a window is waited for until those of more than `forget_after` newer users have come: what is
-    in flight is not explored again. `horizon` is the number of users to come, for what `start` makes of a log.
+    in flight is not explored again. `horizon` is the number of users to come, for what `start` makes of a log. A unit
+    keeps the action that was drawn for it for `sticky` seconds. With `outcomes`, reports name them, and the policy
+    learns their value.
     """
 
     name: str
@@ -77,6 +81,8 @@ class ExperimentConfig:
     despite_audit: bool = False  # whether the log is used whatever the audit says
     forget_after: int | None = None  # 1,000 when it is first recorded; None: nobody counts what is in flight
     horizon: int | None = None  # None: as many users are to come as have come
+    sticky: float | None = None  # seconds for which a unit keeps its action; None: for ever
+    outcomes: NamedOutcomes = NO_OUTCOMES  # those with names
 
     @property
     def at(self) -> str:
@@ -94,6 +100,10 @@ class ExperimentConfig:
         """The outcome window in microseconds; only asked of an experiment that has one."""
         return round((self.outcome_window or 0.0) * 1e6)
 
+    def is_over(self, drawn: int, now: int) -> bool:
+        """Whether a unit no longer keeps the action that was drawn for it then; times in microseconds."""
+        return self.sticky is not None and now >= drawn + round(self.sticky * 1e6)
+
     @property
     def seed_in_force(self) -> int:
         """What draws follow; a configuration that is recorded has one."""
@@ -106,9 +116,10 @@ class ExperimentConfig:
             later["outcome_range"] = list(self.outcome_range)
         if self.outside != "refuse":
             later["outside"] = self.outside
-        for name in ("trust", "forget_after", "horizon"):
+        for name in ("trust", "forget_after", "horizon", "sticky"):
             if vars(self)[name] is not None:
                 later[name] = vars(self)[name]
+        later |= self.outcomes.as_dict()
         return {
             "actions": list(self.actions),
             "contexts": {name: self._kind(name) for name in self.contexts},
@@ -210,6 +221,8 @@ def read_experiment(name: str, table: Table, folder: Path = Path()) -> Experimen
         despite_audit=declared.despite_audit,
         forget_after=_read_whole(f"{at}.forget_after", table.get("forget_after"), 1),
         horizon=_read_horizon(at, table, declared),
+        sticky=read_sticky(f"{at}.sticky", table.get("sticky")),
+        outcomes=read_named_outcomes(at, table),
     )
 
 

@@ -36,7 +36,7 @@ class UnknownDecision(ServiceError):
 
 
 class ConflictError(ServiceError):
-    """The event id belongs to a decision for another context or other available actions."""
+    """The event id belongs to a decision for another context, unit or available actions."""
 
 
 class PolicyFailed(ServiceError):

@@ -40,6 +40,67 @@ def test_the_same_id_gets_the_same_decision_and_another_context_is_a_conflict(ad
     assert answer.json()["error"]["code"] == "conflict"
 
 
+def test_a_unit_keeps_its_action_and_its_outcome_finds_its_newest_decision(ads):
+    first, again = (_decide(ads, unit="customer-7").json() for _ in range(2))
+    assert "follows" not in first
+    assert again == {
+        **first,
+        "event_id": again["event_id"],
+        "version": again["version"],
+        "follows": first["event_id"],
+    }
+    told = ads.post("/v1/ads/outcome", json={"unit": "customer-7", "outcome": 1}).json()
+    assert told == {"event_id": again["event_id"], "status": "applied"}
+    rows = ads.get("/v1/ads/log").text.splitlines()
+    assert any('"unit":"customer-7"' in row and f'"follows":"{first["event_id"]}"' in row for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("report", "status", "told"),
+    [
+        ({"unit": "nobody", "outcome": 1}, 404, "no decision of 'ads' is of the unit 'nobody'"),
+        ({"unit": "", "outcome": 1}, 422, "unit must be 1 to 200 printable characters"),
+        ({"unit": "c", "event_id": "e", "outcome": 1}, 422, "event_id and unit are both there"),
+        ({"outcome": 1}, 422, "event_id is missing (or unit"),
+    ],
+)
+def test_an_outcome_names_one_decision(ads, report, status, told):
+    answer = ads.post("/v1/ads/outcome", json=report)
+    assert (answer.status_code, told in answer.json()["error"]["message"]) == (status, True)
+
+
+def test_outcomes_with_names_over_http(tmp_path):
+    shop = {"actions": ["mail", "nothing"], "outcomes": {"click": {}, "revenue": {}}, "value": "revenue - click"}
+    with served(tmp_path / "shop.sqlite", {"ads": shop}) as client, Client(str(client.base_url), "ads") as ads:
+        event_id = ads.decide()["event_id"]
+        assert ads.outcome(event_id, {"click": 1}) == {
+            "event_id": event_id, "status": "waiting", "outcomes": {"click": "waiting"},
+        }  # fmt: skip
+        assert ads.outcome(event_id, {"revenue": 12.5})["status"] == "applied"
+        for report, told in (
+            ({"outcome": 1}, "has outcomes with names"),
+            ({"outcomes": {"click": "yes"}}, "outcomes.click must be a finite number, got text"),
+            ({"outcomes": [1]}, "outcomes must be an object of at least one outcome by name, got a list"),
+            ({"outcome": 1, "outcomes": {"click": 1}}, "outcome and outcomes are both there"),
+            ({"outcomes": {"click": 1}, "report_id": 7}, "report_id must be 1 to 100 printable characters"),
+        ):
+            answer = client.post("/v1/ads/outcome", json={"event_id": event_id, **report})
+            assert (answer.status_code, told in answer.json()["error"]["message"]) == (422, True), told
+        assert '"outcome":11.5' in client.get("/v1/ads/log").text
+
+
+def test_an_action_is_retired_and_reinstated_over_http(tmp_path):
+    with served(tmp_path / "ads.sqlite") as client:
+        told = client.post("/v1/ads/retire", json={"action": "video", "reason": "sold out"})
+        assert told.status_code == 200
+        assert _decide(client).json()["probabilities"]["video"] == 0.0
+        assert client.post("/v1/ads/reinstate", json={"action": "video"}).json()["sequence"] > told.json()["sequence"]
+        assert client.post("/v1/ads/retire", json={"action": None}).status_code == 422
+        assert client.post("/v1/ads/retire", json={"action": "radio"}).status_code == 422
+        deeds = [deed["what"] for deed in client.get("/v1/ads/report").json()["deeds"]]
+        assert "retired the action video" in deeds
+
+
 def test_only_available_actions_have_a_chance(ads):
     decision = _decide(ads, available=["video", "text"]).json()
     assert decision["probabilities"]["image"] == 0.0

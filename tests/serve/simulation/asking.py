@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from headstart.errors import HeadstartError
+from headstart.serve.config import Label
 from headstart.serve.engine.answers import Answer
 from headstart.serve.engine.asks import Ask
 from headstart.serve.errors import StoreUnavailable
@@ -28,17 +29,24 @@ def ask(world: World, replica: Replica, name: str, asks: Sequence[Ask]) -> list[
     except StoreUnavailable as error:
         world.tell(f"    {type(error).__name__}: {error}")
         world.excuse(replica, name, fired, error)
-        settle(world, model, Expectations(model, asks, now, learnable).events, now, is_sure=False)
+        drawn = _read_drawn(world, model)
+        settle(world, model, Expectations(model, asks, now, learnable, drawn).events, now, is_sure=False)
         return []
     failed = [answer for answer in found if isinstance(answer, StoreUnavailable)]
     for answer in failed:  # of one ask alone: what it needed could not be read
         world.excuse(replica, name, fired, answer)
     kept = [(each, answer) for each, answer in zip(asks, found, strict=True) if answer not in failed]
-    expected = Expectations(model, [each for each, _ in kept], now, learnable)
+    expected = Expectations(model, [each for each, _ in kept], now, learnable, _read_drawn(world, model))
     settle(world, model, expected.events, now, is_sure=True)
     for (each, answered), answer in zip(kept, expected.answers, strict=True):
         _check_answer(model, each, answer, answered)
     return found
+
+
+def _read_drawn(world: World, model: Model) -> dict[str, Label]:
+    """The actions of the decisions that the model has not seen yet, by event id."""
+    rows = world.raw.rows(model.name, model.head)
+    return {row.event_id or "": row.body["action"] for row in rows if row.kind == "decision"}
 
 
 def try_ask(world: World, make: Callable[[], Ask]) -> list[Ask]:
@@ -70,6 +78,9 @@ def _check_answer(model: Model, asked: Ask, expected: Any, answered: Answer) -> 
         if isinstance(answered, HeadstartError):
             raise PromiseBroken(f"{asked} was answered by {type(answered).__name__}: {answered}")
         check_equal(f"the answer of {row.event_id!r}", answered, _as_answer(row, model))
+    elif isinstance(answered, Receipt) and isinstance(expected, dict):
+        found = {"status": answered.status, "outcomes": dict(answered.outcomes or {})}
+        check_equal(f"what became of {asked}", found, expected)
     elif isinstance(answered, Receipt):
         check_equal(f"the status of {asked}", answered.status, expected)
     elif isinstance(answered, HeadstartError):
@@ -91,4 +102,5 @@ def _as_answer(row: Row, model: Model) -> Decision:
         body["version"],
         body.get("is_holdout", False),
         tuple(model.actions_at(body["version"])),
+        body.get("follows"),
     )

@@ -7,6 +7,7 @@ from typing import Any
 
 from headstart.errors import HeadstartError
 from headstart.serve.engine.asks import Ask
+from headstart.serve.units import Unit
 from tests.serve.simulation import traffic
 from tests.serve.simulation.asking import ask, try_ask
 from tests.serve.simulation.model import PromiseBroken
@@ -57,6 +58,7 @@ class Callers:
         bad_user = {**user, "context": traffic.draw_hostile_user(rng, fold.config)}
         bad_offer = {**user, "available": traffic.draw_hostile_available(rng)}
         bad_id = {**user, "event_id": traffic.draw_hostile_id(rng)}
+        bad_unit = {**user, "unit": traffic.draw_hostile_id(rng)}
         # Another replica may have declared another policy since: then only what no policy takes is hostile.
         low, high = fold.outcome_range if fold.position == head else (-math.inf, math.inf)
         outcome = traffic.draw_hostile_outcome(rng, low, high)
@@ -64,6 +66,9 @@ class Callers:
             lambda: replica.as_decide(name, bad_user),
             lambda: replica.as_decide(name, bad_offer),
             lambda: replica.as_decide(name, bad_id),
+            lambda: replica.as_decide(name, bad_unit),
+            lambda: replica.as_outcome(name, Unit(bad_unit["unit"]), 0.0),
+            lambda: replica.as_outcome(name, Unit("nobody"), 0.0),
             lambda: replica.as_outcome(name, "hostile", outcome),
             lambda: replica.as_outcome(name, bad_id["event_id"], 0.0),
         )
@@ -79,9 +84,14 @@ class Callers:
             "available": traffic.draw_available(self._rng, config.actions),
             "event_id": event_id,
         }
+        if self._world.has_units and self._rng.random() < 0.7:
+            user["unit"] = self._unit()
         if event_id is not None:
             self._world.sent.setdefault((name, event_id), user)
         return user
+
+    def _unit(self) -> str:
+        return f"ü{self._rng.randrange(8)}"
 
     def _new_id(self) -> str:
         return f"u{self._rng.randrange(40)}" if self._rng.random() < 0.7 else f"ü{self._rng.getrandbits(40)}"
@@ -107,5 +117,10 @@ class Callers:
             outcome = traffic.draw_outcome(self._rng, low, high, is_wild=self._world.is_wild)
             if event_id in first and self._rng.random() < 0.5:
                 outcome = first[event_id]
-            asks += try_ask(self._world, lambda i=event_id, y=outcome: replica.as_outcome(name, i, y))
+            named = replica.fold(name).config.outcomes.named
+            if named:
+                outcome = traffic.draw_named(self._rng, named)
+            report_id = f"r{self._rng.randrange(3)}"
+            of = Unit(self._unit()) if self._world.has_units and self._rng.random() < 0.3 else event_id
+            asks += try_ask(self._world, lambda i=of, y=outcome, r=report_id: replica.as_outcome(name, i, y, r))
         return asks

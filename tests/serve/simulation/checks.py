@@ -40,6 +40,7 @@ def check_state(replica: Replica, model: Model) -> None:
         "is_frozen": model.frozen_at is not None,
         "decisions": len(model.decisions),
         "held_out": sum("is_holdout" in row.body for row in model.decisions.values()),
+        "repeated": sum("follows" in row.body for row in model.decisions.values()),
         "outcomes": len(outcomes["outcome"]),
         "learnt": len(learnt),
         "defaults": sum(each.is_default for each in learnt),
@@ -47,6 +48,8 @@ def check_state(replica: Replica, model: Model) -> None:
         "late": len(outcomes["late"]),
         "dangling": len(outcomes["dangling"]),
         "conflicting": len(outcomes["conflicting"]),
+        "parts": len(outcomes["part"]),
+        "early": len(outcomes["early"]),
         **_count_surprises(model),
     }
     check_equal("the state", {name: state[name] for name in expected}, expected)  # type: ignore[literal-required]
@@ -54,9 +57,13 @@ def check_state(replica: Replica, model: Model) -> None:
     for action in state["actions"]:
         label = str(action["action"])
         check_equal(f"shown of {label!r}", action["shown"], shown[label])
+        is_retired = action["action"] not in model.offered
+        check_equal(f"whether {label!r} is retired", action["is_retired"], is_retired)
         mine = [each.outcome for each in learnt if str(each.decision["action"]) == label]
         values = [model.bounds.clip_outcome(outcome) for outcome in mine]
         check_equal(f"n of {label!r}", action["online"]["n"], len(values))
+        for name in model.present.outcomes.named if values else ():
+            check_equal(f"{name} of {label!r}", action["outcomes"][name]["n"], len(values))
         mean = action["online"]["mean"]
         if values and all(abs(value) < 1e100 for value in values):
             size = max(1.0, *map(abs, values))
@@ -108,7 +115,13 @@ def check_export(replica: Replica, model: Model) -> None:
         check_equal(f"the propensity of {event_id!r}", found["propensity"], body["propensity"])
         check_equal(f"the action of {event_id!r}", found["action"], body["action"])
         check_equal(f"the context of {event_id!r}", found["context"], body["context"])
+        check_equal(
+            f"the unit of {event_id!r}", (found["unit"], found["follows"]), (body.get("unit"), body.get("follows"))
+        )
         outcome = model.outcomes["outcome"].get(event_id)
+        if model.present.outcomes and row.sequence not in model.aside:
+            made = None if outcome is None else (model.value_of(row) or {})["outcomes"]
+            check_equal(f"the outcomes of {event_id!r}", found["outcomes"], made)
         if model.has_default:
             default = model.present.default_outcome if outcome is None else outcome
             outcome = default if row.sequence <= model.closed_through else None

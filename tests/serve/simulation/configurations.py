@@ -110,7 +110,21 @@ def _draw_table(rng: random.Random) -> Table:
         "outside": rng.choice([None, "clip"]),
         **_draw_policy(rng, log),
         **_draw_terms(rng),
+        **(_draw_outcomes(rng, actions, window) if rng.random() < 0.3 else {}),
     }
+
+
+def _draw_outcomes(rng: random.Random, actions: list[Any], window: float | None) -> Table:
+    """One or two outcomes with names, and what they are worth."""
+    outcomes: Table = {}
+    for name in ("click", "größe")[: rng.choice([1, 2, 2])]:
+        outcomes[name] = rng.choice([{}, {"default": 0.5}, {"sum": True}, {"delay": 4.0}]) if window else {}
+        if rng.random() < 0.3:
+            outcomes[name] = {**outcomes[name], "range": [0.0, 1.0]}
+    cost = f'0.25 * shown("{rng.choice(actions)}")'
+    values = ["click", f"(click + 1) / 4 - {cost}"] + ([f"click * größe - {cost}"] if len(outcomes) > 1 else [])
+    value = None if len(outcomes) == 1 and rng.random() < 0.5 else rng.choice(values)
+    return {"outcomes": outcomes, "value": value, "default_outcome": None}
 
 
 def _draw_policy(rng: random.Random, log: Log | None) -> Table:
@@ -133,6 +147,7 @@ def _draw_terms(rng: random.Random) -> Table:
         "holdout": rng.choice([0.0, 0.0, 0.2, 1.0]),
         "seed": rng.choice([None, None, 0, 7, 2**63 - 1]),
         "forget_after": rng.choice([None, 1, 3]),
+        "sticky": rng.choice([None, "for ever", 0, 4.0, 20]),
     }
 
 

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import orjson
 
 from headstart.errors import HeadstartError
-from headstart.serve.config import ExperimentConfig
-from headstart.serve.engine.asks import AsideAsk, Ask, DecideAsk, OutcomeAsk, SteerAsk, check_offered, check_user
+from headstart.serve.config import ExperimentConfig, Label
+from headstart.serve.engine.asks import (
+    AsideAsk,
+    Ask,
+    DecideAsk,
+    OutcomeAsk,
+    RetireAsk,
+    SteerAsk,
+    check_offered,
+    check_user,
+)
 from headstart.serve.engine.bounds import check_outcome_within
 from tests.serve.simulation.model import Body, Model, Row
 
@@ -26,26 +35,38 @@ class Expected(NamedTuple):
 class Expectations:
     """What must come of a group of asks: events, and answers (a status, an event id, or an error's name).
 
-    Decisions come first, by the state before the group. `outcome_range` is what the policy can learn.
+    Decisions come first, by the state before the group. `outcome_range` is what the policy can learn, `drawn` the
+    actions that it drew for the ids of this group, on which it depends whether a unit can keep its own.
     """
 
-    def __init__(self, model: Model, asks: Sequence[Ask], now: int, outcome_range: tuple[float, float]) -> None:
+    def __init__(
+        self,
+        model: Model,
+        asks: Sequence[Ask],
+        now: int,
+        outcome_range: tuple[float, float],
+        drawn: Mapping[str, Label],
+    ) -> None:
+        self._drawn = drawn
         self._model, self._time, self._range = model.copied(), max(now, model.time), outcome_range
         self.events: list[Expected] = []
         self.answers: list[Any] = [None] * len(asks)
         for i in sorted(range(len(asks)), key=lambda i: not isinstance(asks[i], DecideAsk)):
             expected, self.answers[i] = self._answer(asks[i])
-            if expected is not None:
-                self.events.append(expected)
-                self._note(model.head + len(self.events), expected)
+            for each in expected if isinstance(expected, list) else [expected]:
+                if each is not None:
+                    self.events.append(each)
+                    self._note(model.head + len(self.events), each)
 
-    def _answer(self, ask: Ask) -> tuple[Expected | None, Any]:
+    def _answer(self, ask: Ask) -> tuple[Expected | list[Expected] | None, Any]:
         if isinstance(ask, DecideAsk):
             return self._decide(ask)
         if isinstance(ask, OutcomeAsk):
             return self._record(ask)
         if isinstance(ask, AsideAsk):
             return self._set_aside(ask)
+        if isinstance(ask, RetireAsk):
+            return self._retire(ask)
         assert isinstance(ask, SteerAsk)
         return Expected(ask.kind, None, None, dict(ask.body)), "steered"
 
@@ -55,10 +76,14 @@ class Expectations:
         if event_id is None:
             return
         if expected.kind == "decision":
-            body = {**expected.body, "version": model.newest}
-            model.decisions[event_id] = Row(sequence, "decision", event_id, self._time, None, body)
+            body = {**expected.body, "version": model.newest, "action": self._drawn.get(event_id)}
+            row = Row(sequence, "decision", event_id, self._time, expected.about, body)
+            model.decisions[event_id] = row
+            model.note(row)
         else:
             model.outcomes[expected.kind][event_id] = expected.body["outcome"]
+            if expected.kind == "part":
+                model.note_part(event_id, expected.body)
 
     def _decide(self, ask: DecideAsk) -> tuple[Expected | None, Any]:
         model, context, available = self._model, ask.given.get("context") or {}, ask.given.get("available")
@@ -68,21 +93,36 @@ class Expectations:
             again = then if available is None else available
             is_same = _tell_all(context) == _tell_all(known.body["context"])
             is_same = is_same and {*map(_tell, again)} == {*map(_tell, known.body.get("available", then))}
+            is_same = is_same and ask.given.get("unit") == known.body.get("unit")
             return None, ("decided", ask.event_id) if is_same else "ConflictError"
         try:
             seen = check_user(model.present, model.bounds, context)
             body: Body = {"context": seen.context}
             offered = None if available is None else check_offered(model.present, available)
+            if offered is not None and not set(offered) & set(model.offered):
+                return None, "ActionError"
         except HeadstartError as error:
             return None, type(error).__name__
         if offered is not None:
             body["available"] = offered
         if seen.surprises:
             body["surprises"] = seen.surprises
-        return Expected("decision", ask.event_id, None, body), ("decided", ask.event_id)
+        unit = ask.given.get("unit")
+        if unit is not None:
+            body["unit"] = unit
+        draw = model.draw_of(unit, offered, self._time)
+        if draw is not None:
+            body["follows"] = draw.event_id
+        about = None if draw is None else draw.sequence
+        return Expected("decision", ask.event_id, about, body), ("decided", ask.event_id)
 
-    def _record(self, ask: OutcomeAsk) -> tuple[Expected | None, Any]:
-        model, decision = self._model, self._model.decisions.get(ask.event_id)
+    def _record(self, ask: OutcomeAsk) -> tuple[Expected | list[Expected] | None, Any]:
+        model, event_id = self._model, self._find_id(ask)
+        if event_id is None:
+            return None, "UnknownDecision"
+        if isinstance(ask.outcome, dict):
+            return self._record_named(event_id, ask.outcome, ask.report_id)
+        decision = model.decisions.get(event_id)
         kind, status = "outcome", "waiting" if model.has_default or model.frozen_at is not None else "applied"
         if decision is None:
             kind = status = "dangling"
@@ -90,17 +130,69 @@ class Expectations:
             kind = status = "late"
         elif decision.sequence in model.aside:
             status = "set_aside"
-        first = model.outcomes["outcome"].get(ask.event_id, model.outcomes[kind].get(ask.event_id))
+        first = model.outcomes["outcome"].get(event_id, model.outcomes[kind].get(event_id))
         if first == ask.outcome:
             return None, "duplicate"
         if first is not None:
             kind = status = "conflicting"
-            if ask.event_id in model.outcomes["conflicting"]:
+            if event_id in model.outcomes["conflicting"]:
                 return None, "conflicting"
         if not self._is_learnable(ask.outcome):
             return None, "OutcomeError"
         about = None if decision is None else decision.sequence
-        return Expected(kind, ask.event_id, about, {"outcome": ask.outcome}), status
+        return Expected(kind, event_id, about, {"outcome": ask.outcome}), status
+
+    def _record_named(self, event_id: str, outcomes: Body, report_id: str | None) -> tuple[list[Expected], Any]:
+        """Each for itself, and the value if it is whole; by the model as it will be when they are recorded."""
+        model, decision, told = self._model, self._model.decisions.get(event_id), dict[str, str]()
+        expected: list[Expected] = []
+        for name, outcome in outcomes.items():
+            kind, new = self._classify(event_id, name, outcome, report_id)
+            told[name] = "waiting" if kind == "part" else kind
+            expected += [] if new is None else [new]
+        status = "waiting" if "waiting" in told.values() else next(iter(told.values()))
+        if status == "waiting" and decision is not None:
+            after = model.copied()
+            for each in expected:
+                if each.kind == "part":
+                    after.note_part(each.event_id or "", each.body)
+            value = None if model.settles or event_id in model.outcomes["outcome"] else after.value_of(decision)
+            if value is not None:
+                expected.append(Expected("outcome", event_id, decision.sequence, value))
+                status = "waiting" if model.frozen_at is not None else "applied"
+            status = "set_aside" if decision.sequence in model.aside else status
+        return expected, {"status": status, "outcomes": told}
+
+    def _classify(
+        self, event_id: str, name: str, outcome: float, report_id: str | None
+    ) -> tuple[str, Expected | None]:
+        """What a report of one name is, and the event that comes of it."""
+        model, decision, declared = self._model, self._model.decisions.get(event_id), self._model.present
+        named = declared.outcomes.named[name]
+        under = "\x1f".join([event_id, name, report_id or ""] if named.is_sum else [event_id, name])
+        kind = "part"
+        if decision is None:
+            kind = "dangling"
+        elif declared.outcome_window is not None and self._time > decision.time + declared.window_length:
+            kind = "late"
+        elif self._time < decision.time + round(1e6 * named.delay):
+            kind = "early"
+        first = model.outcomes["part"].get(under, model.outcomes[kind].get(under))
+        if first == outcome:
+            return "duplicate", None
+        if first is not None:
+            kind = "conflicting"
+            if under in model.outcomes[kind]:
+                return kind, None
+        about = None if decision is None else decision.sequence
+        return kind, Expected(kind, under, about, {"name": name, "outcome": outcome})
+
+    def _find_id(self, ask: OutcomeAsk) -> str | None:
+        """The event id that an outcome is about; None for a unit that nobody decided for."""
+        if isinstance(ask.of, str):
+            return ask.of
+        rows = self._model.units.get(ask.of.name)
+        return rows[-1].event_id if rows else None
 
     def _is_learnable(self, outcome: float) -> bool:
         try:
@@ -108,6 +200,19 @@ class Expectations:
         except HeadstartError:
             return False
         return self._range[0] <= outcome <= self._range[1]
+
+    def _retire(self, ask: RetireAsk) -> tuple[Expected | None, Any]:
+        """Once, as with setting aside; never the last one that is shown."""
+        model = self._model
+        gone_by = model.retired.get(ask.action, 0)
+        if ask.action not in model.present.actions:
+            return None, "ActionError"
+        if bool(gone_by) == (ask.kind == "retired"):
+            return None, gone_by
+        left = [label for label in model.present.actions if label not in model.retired and label != ask.action]
+        if ask.kind == "retired" and not left:
+            return None, "ActionError"
+        return Expected(ask.kind, None, None, {"action": ask.action, **ask.body}), "steered"
 
     def _set_aside(self, ask: AsideAsk) -> tuple[Expected | None, Any]:
         """Once: asked again, the answer is the event that did it, or 0 where none had to."""

@@ -35,7 +35,8 @@ class Machines:
         if is_lost and rows:
             raise PromiseBroken("a replica that has lost its history wrote to the store")
         for row in rows:
-            check_equal("what looking appends", row.kind, "window_closed")
+            if not (row.kind == "outcome" and model.settles):
+                check_equal("what looking appends", row.kind, "window_closed")
             model.take(row)
         ledger = replica.ledgers[name]
         world.tell(f"    {[row.kind for row in rows]} {ledger.broken or ledger.status.error or ''}")

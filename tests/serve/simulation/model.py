@@ -7,7 +7,7 @@ what counts, in its order, so that a twin of the policy can be taught the same.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -68,27 +68,32 @@ class Model:
     begun: Body | None = None  # the warm start in force
     logs: list[str] = field(default_factory=list)  # hashes of those of the present configuration, newest last
     decisions: dict[str, Row] = field(default_factory=dict)
+    units: dict[str, list[Row]] = field(default_factory=dict)  # the decisions of each, in their order
     outcomes: dict[str, dict[str, float]] = field(default_factory=dict)  # by kind, then event id
+    come: dict[str, dict[str, list[float]]] = field(default_factory=dict)  # by event id and name, in their windows
     learnt: list[Counted] = field(default_factory=list)  # ever
     counting: list[Counted] = field(default_factory=list)  # at present, those held by a freeze too
     frozen_at: int | None = None
     aside: dict[int, int] = field(default_factory=dict)  # decisions that somebody set aside, and by which event
+    retired: dict[Label, int] = field(default_factory=dict)  # actions that are shown no more, and by which event
     bounds: Bounds = UNBOUNDED
     closed_through: int = 0
     flying: list[Flown] = field(default_factory=list)
     held: list[Flown] | None = None  # what was in flight when it was frozen
 
     def __post_init__(self) -> None:
-        for kind in ("outcome", "late", "dangling", "conflicting"):
+        for kind in ("outcome", "late", "dangling", "conflicting", "part", "early"):
             self.outcomes.setdefault(kind, {})
 
     def copied(self) -> Model:
         """As it is now, for trying and for going back."""
         twin = copy(self)
         twin.declared, twin.decisions = dict(self.declared), dict(self.decisions)
+        twin.units = {unit: list(rows) for unit, rows in self.units.items()}
         twin.outcomes = {kind: dict(known) for kind, known in self.outcomes.items()}
         twin.learnt, twin.counting, twin.logs = list(self.learnt), list(self.counting), list(self.logs)
-        twin.aside = dict(self.aside)
+        twin.aside, twin.retired = dict(self.aside), dict(self.retired)
+        twin.come = {i: {name: list(each) for name, each in come.items()} for i, come in self.come.items()}
         twin.flying = [copy(each) for each in self.flying]
         twin.held = None if self.held is None else list(self.held)
         return twin
@@ -120,6 +125,31 @@ class Model:
         return self.present.default_outcome is not None
 
     @property
+    def settles(self) -> bool:
+        """Whether values of outcomes with names are made when windows close."""
+        return bool(self.present.outcomes) and self.present.outcome_window is not None
+
+    def value_of(self, decision: Row) -> Body | None:
+        """What the outcomes with names that came of a decision are worth; None if one is missing."""
+        outcomes, come = self.present.outcomes, self.come.get(decision.event_id or "", {})
+        known: dict[str, float] = {}
+        for name, each in outcomes.named.items():
+            if each.is_sum:
+                known[name] = sum(come.get(name, []), 0.0)
+            elif name in come or each.default is not None:
+                known[name] = come.get(name, [each.default])[0]
+            else:
+                return None
+        words = {**known, "shown": lambda label: float(label == str(decision.body["action"]))}
+        text = next(iter(known)) if outcomes.formula is None else outcomes.formula.text
+        return {"outcome": float(eval(text, {}, words)) + 0.0, "outcomes": known}
+
+    def note_part(self, event_id: str, body: Body) -> None:
+        """One more report that a value is made of."""
+        decided = event_id.split("\x1f")[0]
+        self.come.setdefault(decided, {}).setdefault(body["name"], []).append(body["outcome"])
+
+    @property
     def released(self) -> list[Counted]:
         """What the policy has learnt: what counts, but for what a freeze holds back."""
         limit = self.head if self.frozen_at is None else self.frozen_at
@@ -129,9 +159,30 @@ class Model:
         """The labels that a decision of this version was drawn from."""
         return next(config.actions for at, config in reversed(self.declared.items()) if at <= version)
 
+    @property
+    def offered(self) -> list[Label]:
+        """The actions that are shown; all of them, if every one is retired."""
+        return [each for each in self.present.actions if each not in self.retired] or list(self.present.actions)
+
+    def draw_of(self, unit: str | None, offered: Sequence[Label] | None, time: int) -> Row | None:
+        """The decision whose action a unit keeps at some time, where these are available; None: it is drawn for."""
+        draws = [row for row in self.units.get(unit or "", []) if "follows" not in row.body]
+        if not draws:
+            return None
+        newest, sticky = draws[-1], self.present.sticky
+        is_young = sticky is None or time < newest.time + round(1e6 * sticky)
+        is_there = newest.body["action"] in self.offered
+        is_there = is_there and (offered is None or newest.body["action"] in offered)
+        return newest if is_young and is_there else None
+
+    def note(self, row: Row) -> None:
+        """Whose a decision is."""
+        if "unit" in row.body:
+            self.units.setdefault(row.body["unit"], []).append(row)
+
     def due(self, time: int) -> list[Row]:
         """Decisions whose window is over and that were not learnt yet."""
-        if not self.has_default:
+        if not self.has_default and not self.settles:
             return []
         limit = time - self.present.window_length
         rows = (row for row in self.decisions.values() if row.sequence > self.closed_through)
@@ -169,6 +220,7 @@ class Model:
         if row.body["version"] != self.version:  # another turn: its decisions are made by the state before it
             self.version = self.newest
         self._check_decision(row)
+        self.note(row)
         self.decisions[row.event_id] = row
         if self.present.forget_after is not None:
             self.flying.append(Flown(row))
@@ -191,16 +243,24 @@ class Model:
     def _check_decision(self, row: Row) -> None:
         """Drawn from what it logged, by its id; chances only of what is available, above the floor, sum 1."""
         config, body, at = self.present, row.body, f"decision {row.sequence}"
-        chances, offered = body["probabilities"], body.get("available", list(config.actions))
+        chances, available = body["probabilities"], body.get("available", list(config.actions))
+        offered = [label for label in available if label in self.offered]
         if body["version"] != self.version:
             raise PromiseBroken(f"{at} has version {body['version']}, the state before it {self.version}")
         if set(body["context"]) != set(config.contexts) or len(chances) != len(config.actions):
             raise PromiseBroken(f"{at} does not fit the configuration in force")
         if not all(isinstance(chance, float) and 0.0 <= chance <= 1.0 + 1e-9 for chance in chances):
             raise PromiseBroken(f"{at} has the probabilities {chances}")
+        draw = self.draw_of(body.get("unit"), body.get("available"), row.time)
+        if (draw is None) != ("follows" not in body):
+            raise PromiseBroken(f"{at}: drawn or not, against what its unit keeps")
+        if draw is not None:
+            self._check_repeat(row, draw)
+            return
         if not math.isclose(sum(chances), 1.0, abs_tol=1e-9):
             raise PromiseBroken(f"{at} has probabilities that sum to {sum(chances)}")
-        is_holdout = draw_by_id("hold-out", config.seed_in_force, self.name, row.event_id or "") < config.holdout
+        held = ("hold-out of units", body["unit"]) if "unit" in body else ("hold-out", row.event_id or "")
+        is_holdout = draw_by_id(held[0], config.seed_in_force, self.name, held[1]) < config.holdout
         if is_holdout != body.get("is_holdout", False):
             raise PromiseBroken(f"{at}: held out or not, against its id")
         floor = 1.0 / len(offered) if is_holdout else config.epsilon / len(offered)
@@ -213,9 +273,30 @@ class Model:
         if (config.actions[action], chances[action]) != (body["action"], body["propensity"]):
             raise PromiseBroken(f"{at} was not drawn from what it logged")
 
+    def _check_repeat(self, row: Row, draw: Row) -> None:
+        """What was drawn for the unit, again."""
+        body, then = (
+            row.body,
+            dict(zip(self.actions_at(draw.body["version"]), draw.body["probabilities"], strict=True)),
+        )
+        chances = [then.get(label, 0.0) for label in self.present.actions]
+        rows = self.units[body["unit"]]
+        number = 1 + sum(each == draw or each.about == draw.sequence for each in rows)
+        found = {name: body.get(name) for name in ("action", "propensity", "is_holdout")}
+        if found != {name: draw.body.get(name) for name in found} or body["probabilities"] != chances:
+            raise PromiseBroken(f"decision {row.sequence} is not what was drawn for its unit")
+        if (row.about, body["follows"], body["number"]) != (draw.sequence, draw.event_id, number):
+            raise PromiseBroken(f"decision {row.sequence} repeats {body['follows']!r}, must be {draw.event_id!r}")
+
     def _take_outcome(self, row: Row) -> None:
         assert row.event_id is not None
         self.outcomes[row.kind][row.event_id] = row.body["outcome"]
+        if row.kind == "part":
+            self.note_part(row.event_id, row.body)
+        if row.kind == "outcome" and self.present.outcomes:
+            made = self.value_of(self.decisions[row.event_id])
+            if made != row.body:
+                raise PromiseBroken(f"the value of {row.event_id!r} is {row.body}, must be {made}")
         if row.kind == "outcome" and not self.has_default:
             decision = self.decisions[row.event_id]
             self._count(Counted(row.sequence, decision.sequence, decision.body, row.body["outcome"], False))
@@ -225,7 +306,10 @@ class Model:
         due = self.due(row.time)
         if not due or row.body != self.closing(due[-1].sequence):
             raise PromiseBroken(f"event {row.sequence} closes {row.body}, due are {[each.sequence for each in due]}")
-        for each in due:
+        for each in due if self.settles else ():
+            if (self.value_of(each) is None) != (each.event_id not in self.outcomes["outcome"]):
+                raise PromiseBroken(f"decision {each.sequence} has a value, or not, against what came of it")
+        for each in () if self.settles else due:
             first = self.outcomes["outcome"].get(each.event_id or "")
             value = row.body["default"] if first is None else first
             self._count(Counted(row.sequence, each.sequence, each.body, value, first is None))
@@ -252,6 +336,10 @@ class Model:
             self.aside[row.about or 0] = row.sequence
         elif row.kind == "taken_back":
             del self.aside[row.about or 0]
+        elif row.kind == "retired":
+            self.retired[row.body["action"]] = row.sequence
+        elif row.kind == "reinstated":
+            del self.retired[row.body["action"]]
         elif row.kind == "frozen":
             self.held = list(self.flying) if self.frozen_at is None else self.held
             self.frozen_at = self.frozen_at or row.sequence

@@ -1,10 +1,10 @@
-"""Steps of people: freezing, rolling back, withdrawing the log, setting decisions aside."""
+"""Steps of people: freezing, rolling back, withdrawing the log, setting decisions aside, retiring actions."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from headstart.serve.engine.asks import AsideAsk, SteerAsk
+from headstart.serve.engine.asks import AsideAsk, RetireAsk, SteerAsk
 from tests.serve.simulation.asking import ask
 from tests.serve.simulation.replica import Replica
 from tests.serve.simulation.world import World
@@ -41,6 +41,18 @@ class People:
         model = self._world.models[name]
         known = [event_id for event_id, row in model.decisions.items() if row.sequence in model.aside]
         self._aside(replica, name, "taken_back", known)
+
+    def retire(self, replica: Replica, name: str) -> None:
+        """Any action, also one that is retired, the last one, or none."""
+        self._retire(replica, name, "retired")
+
+    def reinstate(self, replica: Replica, name: str) -> None:
+        """Any action, also one that is shown."""
+        self._retire(replica, name, "reinstated")
+
+    def _retire(self, replica: Replica, name: str, kind: str) -> None:
+        actions = [*self._world.models[name].present.actions, "nobody's"]
+        ask(self._world, replica, name, [RetireAsk(name, self._rng.choice(actions), kind, {"reason": "a seed"})])
 
     def _steer(self, replica: Replica, name: str, kind: str, **body: Any) -> None:
         ask(self._world, replica, name, [SteerAsk(name, kind, {**body, "reason": "a seed"})])

@@ -96,9 +96,9 @@ class Replica:
         """A checked ask."""
         return as_decide(self.fold(experiment), user, self.now() // 1000)
 
-    def as_outcome(self, experiment: str, event_id: Any, outcome: Any) -> Ask:
+    def as_outcome(self, experiment: str, of: Any, outcome: Any, report_id: str | None = None) -> Ask:
         """A checked ask."""
-        return as_outcome(self.fold(experiment), event_id, outcome)
+        return as_outcome(self.fold(experiment), of, outcome, report_id)
 
     def run(self, experiment: str, asks: Sequence[Ask], n_first: int) -> list[Answer]:
         """One group; all but the first of it were asked while it waited for its turn."""

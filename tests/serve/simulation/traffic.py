@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headstart.serve.config import ExperimentConfig
@@ -81,6 +81,12 @@ def draw_outcome(rng: random.Random, low: float, high: float, *, is_wild: bool =
     if is_wild and rng.random() < 0.2:
         return rng.choice(_EXTREME)
     return rng.choice([0, 1, 1.0, rng.gauss(0.5, 1.0)])
+
+
+def draw_named(rng: random.Random, named: Mapping[str, Any]) -> dict[str, float]:
+    """Some of the outcomes with names, in any order; of few values, so that reports agree and contradict."""
+    some = rng.sample(list(named), rng.randint(1, len(named)))
+    return {name: rng.choice([0, 1, 1.0, 0.5, 0.25]) for name in some}
 
 
 def draw_hostile_outcome(rng: random.Random, low: float, high: float) -> Any:

@@ -39,6 +39,7 @@ class World:
         self.replicas: list[Replica] = []
         self.lost: set[Pair] = set()  # replicas that folded what the store no longer has
         self.sent: dict[tuple[str, str], dict[str, Any]] = {}  # what was asked of an experiment under an id
+        self.has_units = self.rng.random() < 0.6  # some users come back
         self.is_wild = self.rng.random() < 0.3  # users bring numbers of any size
         self._known: dict[tuple[str, int, str | None], tuple[tuple[float, float], bool]] = {}
         self._raw: RawStore | None = None

@@ -11,6 +11,7 @@ from headstart.serve import StoreCorrupt, StoreUnavailable
 from headstart.serve.engine.opening import open_store
 from headstart.serve.store.events import DECISION, Event
 from headstart.serve.store.reader import page_after
+from headstart.serve.store.store import Sought
 
 
 @pytest.fixture
@@ -38,10 +39,10 @@ def test_a_turn_sees_all_that_was_committed_while_it_was_waited_for(stores):
     page = page_after("ads", 0)
 
     def follow():
-        with other.writing("ads", ["u1"], page) as turn:
+        with other.writing("ads", Sought(["u1"]), page) as turn:
             seen["head"], seen["found"] = turn.head, turn.found
             seen["ahead"], seen["again"] = turn.query(*page), turn.query(*page)
-            turn.find(["u2", "nobody"])
+            turn.find(Sought(["u2", "nobody"]))
             seen["found since"] = set(turn.found)
 
     with one.writing("ads") as turn:
@@ -65,7 +66,7 @@ def test_a_turn_that_fails_leaves_nothing_and_the_next_one_goes_on(stores):
         turn.insert([make_event(2, "u2"), make_event(3, "u1")])
     with pytest.raises(OptionError), one.writing("ads") as turn:
         _insert_and_fail(turn)
-    with one.writing("ads", ["u2"]) as turn:
+    with one.writing("ads", Sought(["u2"])) as turn:
         assert turn.head.sequence == 1
         assert turn.found == {}
 

@@ -3,15 +3,25 @@
 import subprocess
 import sys
 
-from tests.serve.in_process import served
+import pytest
+
+from tests.serve.in_process import ADS, served
+
+SHOP = {
+    "actions": ["mail", "nothing"],
+    "outcomes": {"click": {"default": 0}, "revenue": {"sum": True, "range": [0, 1000]}},
+    "value": 'revenue - shown("mail")',
+    "outcome_window": 60,
+}
 
 
-def test_schemathesis_finds_nothing(tmp_path):
-    with served(tmp_path / "s.sqlite") as client:
+@pytest.mark.parametrize("experiment", [ADS, SHOP], ids=["one outcome", "outcomes with names"])
+def test_schemathesis_finds_nothing(tmp_path, experiment):
+    with served(tmp_path / "s.sqlite", {"ads": experiment}) as client:
         told = subprocess.run(
             [
                 *(sys.executable, "-m", "schemathesis.cli", "run", f"{client.base_url}/openapi.json"),
-                *("--checks", "all", "--max-examples", "60", "--seed", "1", "--no-color"),
+                *("--checks", "all", "--max-examples", "40", "--seed", "1", "--no-color"),
             ],
             capture_output=True,
             text=True,

@@ -69,6 +69,19 @@ def test_a_store_of_an_earlier_version_is_brought_up_to_date_and_folds_the_same(
     store.close()
 
 
+def test_a_store_of_before_there_were_units_gets_their_indices(address):
+    """Version 3 as it was: the same tables without the two indices."""
+    with Engine.open(make_config(address)) as engine:
+        for i in range(5):
+            engine.outcome("ads", engine.decide("ads", event_id=f"u{i}").event_id, 1.0)
+        before = engine.fingerprint("ads")
+    run_sql(address, "DROP INDEX by_unit", "DROP INDEX by_decision", "DELETE FROM schema_version WHERE version = 4")
+    with Engine.open(make_config(address)) as engine:
+        assert engine.fingerprint("ads") == before
+        first, again = engine.decide("ads", unit="c1"), engine.decide("ads", unit="c1")
+        assert again.follows == first.event_id
+
+
 def test_a_store_of_a_newer_headstart_is_left_alone(address):
     open_store(address).close()
     run_sql(address, "INSERT INTO schema_version VALUES (99)")

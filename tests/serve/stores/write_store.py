@@ -5,6 +5,7 @@ version that is named here, at its commit; a store is never written again by a l
 
     0.1.0-schema2   by headstart 0.1.0 (schema version 2, snapshots of format 2), before each experiment had a log
                     of its own
+    0.1.0-schema3   by headstart 0.1.0 (schema version 3), before there were units
 
 To keep a store of a new version: copy the TOML and the CSV under the new name, run this, and add a line above.
 """
@@ -88,7 +89,8 @@ def live(place: str, config: ServiceConfig, clock: Clock) -> None:
         engine.withdraw_log("withdrawn", "it was another shop's")
         clock.seconds += 61
         engine.close_windows()
-        engine._ledger.save_snapshots(every=1)
+        for ledger in engine._ledgers.values():
+            ledger.save_snapshot(1)
 
 
 def after_snapshot(engine: Engine, clock: Clock) -> None:
@@ -99,6 +101,7 @@ def after_snapshot(engine: Engine, clock: Clock) -> None:
         run(engine, name, range(40, 52), rng, clock)
     engine.freeze("guarded", "frozen at the end")
     run(engine, "guarded", range(52, 56), rng, clock)
+    engine.set_aside("linear", "linear-ü41", "a test order")
 
 
 def _table(config: ServiceConfig, experiment: str) -> dict[str, object]:

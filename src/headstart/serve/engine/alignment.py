@@ -35,7 +35,11 @@ def _align_actions(log: Log, config: ExperimentConfig) -> Integers:
     shown = {str(log.action_names[a]) for a in np.unique(log.actions)}
     strange = sorted(shown - set(place))
     if strange:
-        raise LogError(f"{config.at}.log has the action {strange[0]!r}, which the experiment has not")
+        raise LogError(
+            f"{config.at}.log has the action {strange[0]!r}, which the experiment has not: declare it in "
+            f"{config.at}.actions. To show it no more and keep its rows, retire it (POST /v1/{config.name}/retire); "
+            f"to leave its rows out, choose the others by {config.at}.log.where"
+        )
     return np.array([place.get(str(label), 0) for label in log.action_names], dtype=np.int64)[log.actions]
 
 

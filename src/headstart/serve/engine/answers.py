@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeAlias, TypedDict, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import NotRequired, TypeAlias, TypedDict, TypeVar
 
 from headstart.errors import HeadstartError
 from headstart.serve.config import Label
@@ -23,6 +23,7 @@ class DecisionAnswer(TypedDict):
     propensity: float
     probabilities: dict[str, float]  # of every action, by its label
     version: int
+    follows: NotRequired[str]  # the event id of the decision whose action its unit keeps; not there: it was drawn
 
 
 class ReceiptAnswer(TypedDict):
@@ -30,22 +31,29 @@ class ReceiptAnswer(TypedDict):
 
     event_id: str
     status: str
+    outcomes: NotRequired[Mapping[str, str]]  # of those with names, each for itself
 
 
 def as_decision_answer(decision: Decision) -> DecisionAnswer:
     """A decision for the caller."""
-    return {
+    answer: DecisionAnswer = {
         "event_id": decision.event_id,
         "action": decision.action,
         "propensity": decision.propensity,
         "probabilities": dict(zip(map(str, decision.actions), decision.probabilities, strict=True)),
         "version": decision.version,
     }
+    if decision.follows is not None:
+        answer["follows"] = decision.follows
+    return answer
 
 
 def as_receipt_answer(receipt: Receipt) -> ReceiptAnswer:
     """A receipt for the caller."""
-    return {"event_id": receipt.event_id, "status": receipt.status}
+    answer: ReceiptAnswer = {"event_id": receipt.event_id, "status": receipt.status}
+    if receipt.outcomes is not None:
+        answer["outcomes"] = receipt.outcomes
+    return answer
 
 
 def attempt(make: Callable[[], Ask]) -> Ask | HeadstartError:

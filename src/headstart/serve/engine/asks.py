@@ -17,18 +17,23 @@ from headstart.logs.encoding import Surprise
 from headstart.serve.config import ExperimentConfig, Label
 from headstart.serve.engine.bounds import Bounds, check_number_within, check_outcome_within
 from headstart.serve.engine.fold import Fold
+from headstart.serve.engine.parts import check_report
 from headstart.serve.engine.surprises import Seen, check_unseen
 from headstart.serve.store.events import Body, Context
+from headstart.serve.units import Unit, check_unit
 
 MAX_EVENT_ID = 200
 _NOTHING = Seen({}, {})
 
 
 class DecisionTerms(TypedDict, total=False):
-    """What of it to choose from (None: everything), and under which id (None: the service makes one)."""
+    """What of it to choose from (None: everything), under which id (None: the service makes one), and for which unit
+    (None: nobody who comes back).
+    """
 
     available: Sequence[object] | None
     event_id: str | None
+    unit: str | None
 
 
 class User(DecisionTerms, total=False):
@@ -42,6 +47,7 @@ class Fitted(NamedTuple):
 
     config: ExperimentConfig
     bounds: Bounds
+    offered: tuple[Label, ...]  # the actions that are not retired
     seen: Seen
     available: list[Label] | None  # labels in the experiment's order; None: all
     refusal: HeadstartError | None = None  # why it does not fit
@@ -55,14 +61,16 @@ class DecideAsk(NamedTuple):
     is_new: bool  # the id was made here: nobody can have used it
     given: User
     fitted: Fitted
+    unit: str | None
 
 
 class OutcomeAsk(NamedTuple):
-    """Record an outcome."""
+    """Record an outcome of a decision, or of a unit's newest one."""
 
     experiment: str
-    event_id: str
-    outcome: float
+    of: str | Unit  # an event id, or a unit
+    outcome: float | dict[str, float]  # or several by their names
+    report_id: str | None = None  # by which a report that is sent again is known, where reports add up
 
 
 class SteerAsk(NamedTuple):
@@ -82,24 +90,35 @@ class AsideAsk(NamedTuple):
     body: Body
 
 
+class RetireAsk(NamedTuple):
+    """Show an action no more, or again."""
+
+    experiment: str
+    action: Label
+    kind: str
+    body: Body
+
+
 class CloseAsk(NamedTuple):
     """Close the windows that are over."""
 
     experiment: str
 
 
-Ask = DecideAsk | OutcomeAsk | SteerAsk | AsideAsk | CloseAsk
+Ask = DecideAsk | OutcomeAsk | SteerAsk | AsideAsk | RetireAsk | CloseAsk
 
 
 def as_decide(fold: Fold, user: User, milliseconds: int) -> DecideAsk:
     """A request for a decision; one that does not fit is refused now, unless its id may be known."""
-    event_id, fitted = user.get("event_id"), as_fitted(fold, user)
+    event_id, unit, fitted = user.get("event_id"), user.get("unit"), as_fitted(fold, user)
+    if unit is not None:
+        check_unit(unit)
     if event_id is not None:
-        return DecideAsk(fold.name, check_event_id(event_id), False, user, fitted)
+        return DecideAsk(fold.name, check_event_id(event_id), False, user, fitted, unit)
     if fitted.refusal is not None:
         raise fitted.refusal
     # In the order of time, so that the index grows at its end.
-    return DecideAsk(fold.name, f"{milliseconds:012x}{secrets.token_hex(10)}", True, user, fitted)
+    return DecideAsk(fold.name, f"{milliseconds:012x}{secrets.token_hex(10)}", True, user, fitted, unit)
 
 
 def as_fitted(fold: Fold, user: User) -> Fitted:
@@ -107,15 +126,20 @@ def as_fitted(fold: Fold, user: User) -> Fitted:
     config, bounds, available = fold.config, fold.reckoning.bounds, user.get("available")
     try:
         seen = check_user(config, bounds, user.get("context") or {})
-        return Fitted(config, bounds, seen, None if available is None else check_offered(config, available))
+        chosen = None if available is None else check_offered(config, available)
+        check_not_retired(chosen, fold.offered)
+        return Fitted(config, bounds, fold.offered, seen, chosen)
     except HeadstartError as refusal:
-        return Fitted(config, bounds, _NOTHING, None, refusal)
+        return Fitted(config, bounds, fold.offered, _NOTHING, None, refusal)
 
 
-def as_outcome(fold: Fold, event_id: str, outcome: object) -> OutcomeAsk:
+def as_outcome(
+    fold: Fold, of: str | Unit, outcome: float | Mapping[str, object], report_id: str | None = None
+) -> OutcomeAsk:
     """A report of an outcome; whether the policy can learn it is asked of one that is not recorded yet."""
-    number = check_outcome_in(outcome, -math.inf, math.inf, "this experiment's policy")
-    return OutcomeAsk(fold.name, check_event_id(event_id), number)
+    checked, report = check_report(fold.config, outcome, report_id)
+    known = Unit(check_unit(of.name)) if isinstance(of, Unit) else check_event_id(of)
+    return OutcomeAsk(fold.name, known, checked, report)
 
 
 def check_learnable(fold: Fold, outcome: float) -> None:
@@ -173,6 +197,14 @@ def _check_number(column: str, value: object) -> float:
     if not math.isfinite(number):
         raise ContextError(f"context column {column!r} must be a finite number, got {value!r:.80}")
     return number + 0.0  # -0.0 is 0.0
+
+
+def check_not_retired(available: list[Label] | None, offered: Sequence[Label]) -> None:
+    """Something that is available can be shown."""
+    if available is not None and not any(label in offered for label in available):
+        raise ActionError(
+            f"available has only actions that are retired, {available[:20]}; offered: {list(offered)[:20]}"
+        )
 
 
 def check_offered(config: ExperimentConfig, available: Sequence[object]) -> list[Label] | None:

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from headstart.serve.config import Label
+from headstart.serve.config import ExperimentConfig, Label
 from headstart.serve.engine.draw import draw_action, draw_by_id, mix_floor
 from headstart.serve.engine.fold import Fold
 from headstart.serve.engine.surprises import Seen
 from headstart.serve.store.events import DecisionBody
 
 MAX_KEPT = 256  # sets of available actions: callers may send any, and a frozen version lasts
+
+
+def is_held_out(config: ExperimentConfig, event_id: str, unit: str | None) -> bool:
+    """Whether the policy is not asked: decided by the event id, or for the life of a unit."""
+    if config.holdout <= 0.0:
+        return False
+    purpose, name = ("hold-out", event_id) if unit is None else ("hold-out of units", unit)
+    return draw_by_id(purpose, config.seed_in_force, config.name, name) < config.holdout
 
 
 class Decider:
@@ -25,14 +33,13 @@ class Decider:
         self._version = -1
         self._kept: dict[tuple[Label, ...] | None, list[float]] = {}
 
-    def decide(self, event_id: str, seen: Seen, available: list[Label] | None) -> DecisionBody:
+    def decide(
+        self, event_id: str, seen: Seen, available: list[Label] | None, unit: str | None = None
+    ) -> DecisionBody:
         """The body of a `decision` event: what was known, the chances, and the action drawn from them."""
         fold = self.fold
         config = fold.config
-        is_holdout = (
-            config.holdout > 0.0
-            and draw_by_id("hold-out", config.seed_in_force, config.name, event_id) < config.holdout
-        )
+        is_holdout = is_held_out(config, event_id, unit)
         if is_holdout:
             offered = self._offered(available)
             probabilities = [0.0] * len(config.actions)
@@ -54,6 +61,8 @@ class Decider:
             body["is_holdout"] = True
         if seen.surprises:
             body["surprises"] = dict(seen.surprises)
+        if unit is not None:
+            body["unit"] = unit
         return body
 
     def chances(self) -> list[float]:
@@ -61,10 +70,11 @@ class Decider:
         return self._probabilities(Seen({}, {}), None)
 
     def _offered(self, available: list[Label] | None) -> list[int]:
-        config = self.fold.config
-        if available is None:
-            return list(range(len(config.actions)))
-        return [config.actions.index(label) for label in available]
+        """What is available and not retired."""
+        actions, offered = self.fold.config.actions, self.fold.offered
+        if available is None and offered == actions:
+            return list(range(len(actions)))
+        return [actions.index(label) for label in offered if available is None or label in available]
 
     def _probabilities(self, seen: Seen, available: list[Label] | None) -> list[float]:
         fold = self.fold
@@ -86,7 +96,7 @@ class Decider:
         config = self.fold.config
         offered = self._offered(available)
         mask = None
-        if available is not None:
+        if len(offered) < len(config.actions):
             mask = np.zeros(len(config.actions), dtype=np.bool_)
             mask[offered] = True
         return mix_floor(self.fold.policy.probabilities(seen.context, mask, seen.surprises), offered, config.epsilon)

@@ -32,7 +32,7 @@ from headstart.serve.store.questions import SAVE_FIT
 from headstart.serve.store.reader import Reader
 from headstart.serve.store.store import Store
 
-_FIXED = ("outcome_window", "default_outcome")  # rows already learnt would have been others
+_FIXED = ("outcome_window", "default_outcome", "outcomes", "value")  # rows already learnt would have been others
 _SEED_BITS = 63  # what JSON's readers take for a whole number; nobody can try them all
 _KNOWN_SEED = 0  # what experiments had by default, so that callers could choose ids by their draws
 
@@ -90,6 +90,7 @@ def plan_declaration(reader: Reader, config: ExperimentConfig, sources: Sources)
     if not known or not _is_same(config, known[-1].body):
         source = sources.read(config)
         _check_fixed(config, known)
+        _check_shown(config, known)
         seed, forget_after = _settle_seed(config, known), config.forget_after or FORGET_AFTER
         settled = replace(config, seed=seed, forget_after=forget_after)
         begun, fit = _begin(settled, source)
@@ -179,11 +180,22 @@ def _settle_seed(config: ExperimentConfig, known: Sequence[Event]) -> int:
 def _check_fixed(config: ExperimentConfig, known: Sequence[Event]) -> None:
     declared = _as_json(config.as_dict())
     for key in _FIXED if known else ():
-        before = known[-1].body[key]
-        if before != declared[key]:
+        before, after = known[-1].body.get(key), declared.get(key)
+        if before != after:
             raise OptionError(
-                f"{config.at}.{key} was {before} and cannot become {declared[key]}: what was learnt would have been "
+                f"{config.at}.{key} was {before} and cannot become {after}: what was learnt would have been "
                 "something else. Give the experiment a new name"
+            )
+
+
+def _check_shown(config: ExperimentConfig, known: Sequence[Event]) -> None:
+    """The value speaks of actions that there are, or were: it stays when one of them goes."""
+    formula = config.outcomes.formula
+    labels = {str(label) for actions in (config.actions, *(e.body["actions"] for e in known)) for label in actions}
+    for label in () if formula is None else formula.shown:
+        if label not in labels:
+            raise OptionError(
+                f"{config.at}.value has shown({label!r}), which is no action; known: {list(config.actions)[:20]}"
             )
 
 

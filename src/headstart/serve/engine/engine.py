@@ -11,10 +11,10 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import Self, Unpack
+from typing import Self, TypeAlias, Unpack
 
 from headstart.errors import HeadstartError, OptionError
-from headstart.serve.config import ExperimentConfig, ServiceConfig
+from headstart.serve.config import ExperimentConfig, Label, ServiceConfig
 from headstart.serve.engine.answers import Answer, Kind, asked, attempt, merge_answers, only_answer
 from headstart.serve.engine.asks import (
     AsideAsk,
@@ -23,6 +23,7 @@ from headstart.serve.engine.asks import (
     DecideAsk,
     DecisionTerms,
     OutcomeAsk,
+    RetireAsk,
     SteerAsk,
     User,
     as_decide,
@@ -47,7 +48,10 @@ from headstart.serve.store import events as kinds
 from headstart.serve.store.events import Body, Decision, Event, Receipt
 from headstart.serve.store.reader import PAGE
 from headstart.serve.store.store import Store
+from headstart.serve.units import Unit
 
+Named: TypeAlias = float | Mapping[str, float]  # an outcome, or several by their names
+OutcomeReport: TypeAlias = tuple[str | Unit, Named] | tuple[str | Unit, Named, str | None]
 _PATIENCE = 60.0  # seconds for what people decide: a policy may have to learn everything again; the store has its own
 _LOOK_PATIENCE = 0.3  # seconds that somebody who looks waits for an experiment that is busy
 
@@ -135,24 +139,39 @@ class Engine:
         context: Mapping[str, object] | None = None,
         available: Sequence[object] | None = None,
         event_id: str | None = None,
+        unit: str | None = None,
     ) -> Decision:
-        """Decide for one user; durable when it returns. The same event id gets the same decision."""
-        user: User = {"context": context, "available": available, "event_id": event_id}
+        """Decide for one user; durable when it returns. The same event id gets the same decision.
+
+        A `unit` that comes back keeps the action that was drawn for it, as long as the experiment says (`sticky`).
+        """
+        user: User = {"context": context, "available": available, "event_id": event_id, "unit": unit}
         return self._ask(Decision, self._as_decide(experiment, user))
 
-    def outcome(self, experiment: str, event_id: str, outcome: float) -> Receipt:
-        """Record what came of a decision; durable when it returns. Repeating it is safe."""
-        return self._ask(Receipt, as_outcome(self._fold(experiment), event_id, outcome))
+    def outcome(
+        self,
+        experiment: str,
+        event_id: str | Unit,
+        outcome: Named,
+        report_id: str | None = None,
+    ) -> Receipt:
+        """Record what came of a decision, or of a unit's newest; durable when it returns. Repeating it is safe.
+
+        Outcomes with names are a mapping; where one is a sum, `report_id` tells a report from its repetition.
+        """
+        return self._ask(Receipt, as_outcome(self._fold(experiment), event_id, outcome, report_id))
 
     async def decide_async(
         self, experiment: str, context: Mapping[str, object] | None = None, **others: Unpack[DecisionTerms]
     ) -> Decision:
-        """`decide` for an event loop; `available` and `event_id` by name."""
+        """`decide` for an event loop; `available`, `event_id` and `unit` by name."""
         return await self._ask_async(Decision, self._as_decide(experiment, {"context": context, **others}))
 
-    async def outcome_async(self, experiment: str, event_id: str, outcome: float) -> Receipt:
+    async def outcome_async(
+        self, experiment: str, event_id: str | Unit, outcome: Named, report_id: str | None = None
+    ) -> Receipt:
         """`outcome` for an event loop."""
-        return await self._ask_async(Receipt, as_outcome(self._fold(experiment), event_id, outcome))
+        return await self._ask_async(Receipt, as_outcome(self._fold(experiment), event_id, outcome, report_id))
 
     def decide_many(self, experiment: str, users: Sequence[User]) -> list[Decision | HeadstartError]:
         """Decide for many users in one commit.
@@ -165,12 +184,12 @@ class Engine:
         """`decide_many` for an event loop."""
         return await self._ask_many_async(Decision, experiment, self._as_decides(experiment, users))
 
-    def outcome_many(self, experiment: str, outcomes: Sequence[tuple[str, float]]) -> list[Receipt | HeadstartError]:
-        """Record many outcomes, (event id, outcome) each, in one commit; an error stands for its own outcome."""
+    def outcome_many(self, experiment: str, outcomes: Sequence[OutcomeReport]) -> list[Receipt | HeadstartError]:
+        """Record many in one commit, (event id or unit, outcome, report id?) each; an error stands for its own."""
         return self._ask_many(Receipt, experiment, self._as_outcomes(experiment, outcomes))
 
     async def outcome_many_async(
-        self, experiment: str, outcomes: Sequence[tuple[str, float]]
+        self, experiment: str, outcomes: Sequence[OutcomeReport]
     ) -> list[Receipt | HeadstartError]:
         """`outcome_many` for an event loop."""
         return await self._ask_many_async(Receipt, experiment, self._as_outcomes(experiment, outcomes))
@@ -213,11 +232,23 @@ class Engine:
         body = {"reason": reason, "by": by, "address": address}
         return self._ask(int, AsideAsk(experiment, check_event_id(event_id), kinds.TAKEN_BACK, body))
 
+    def retire(self, experiment: str, action: Label, reason: str = "", *, by: str = "", address: str = "") -> int:
+        """Show an action no more: its chance is 0, what is known of it stays. The event's sequence number."""
+        self._fold(experiment)
+        body = {"reason": reason, "by": by, "address": address}
+        return self._ask(int, RetireAsk(experiment, action, kinds.RETIRED, body))
+
+    def reinstate(self, experiment: str, action: Label, reason: str = "", *, by: str = "", address: str = "") -> int:
+        """Show an action again that was retired; 0 if it was not."""
+        self._fold(experiment)
+        body = {"reason": reason, "by": by, "address": address}
+        return self._ask(int, RetireAsk(experiment, action, kinds.REINSTATED, body))
+
     def close_windows(self) -> int:
         """Learn the decisions whose outcome window is over by now; how many. A running engine does it by itself."""
         closed = 0
         for name, ledger in self._ledgers.items():
-            while ledger.fold.learns_at_close and (n := self._ask(int, CloseAsk(name))):
+            while ledger.fold.closes and (n := self._ask(int, CloseAsk(name))):
                 closed += n
         return closed
 
@@ -321,9 +352,9 @@ class Engine:
         self._fold(experiment)
         return [attempt(partial(self._as_decide, experiment, user)) for user in users]
 
-    def _as_outcomes(self, experiment: str, outcomes: Sequence[tuple[str, float]]) -> list[Ask | HeadstartError]:
+    def _as_outcomes(self, experiment: str, outcomes: Sequence[OutcomeReport]) -> list[Ask | HeadstartError]:
         fold = self._fold(experiment)
-        return [attempt(partial(as_outcome, fold, *pair)) for pair in outcomes]
+        return [attempt(partial(as_outcome, fold, *report)) for report in outcomes]
 
     def _submit(self, experiment: str, asks: Sequence[Ask]) -> Ticket:
         is_work = not all(isinstance(ask, DecideAsk | OutcomeAsk) for ask in asks)

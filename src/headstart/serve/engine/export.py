@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from headstart.serve.config import Label
 from headstart.serve.engine.declarations import read_declarations
@@ -29,7 +29,10 @@ class DecisionRow(TypedDict):
     version: int
     is_holdout: bool
     is_set_aside: bool
+    unit: str | None  # whose decision it is, if that was said
+    follows: str | None  # the event id of the decision whose action it repeats; None: it was drawn
     outcome: float | None
+    outcomes: NotRequired[dict[str, float] | None]  # by name, where the experiment has such; None: not yet, or never
 
 
 class Export:
@@ -60,6 +63,11 @@ class Export:
         """Every context column that a row may have, "number" or "text"."""
         return self._declarations.columns()
 
+    @property
+    def outcomes(self) -> tuple[str, ...]:
+        """The outcomes with names."""
+        return tuple(self._declarations.present.outcomes.named)
+
     def __iter__(self) -> Iterator[DecisionRow]:
         """The rows, in the order of the decisions; an outcome is None while it is not known.
 
@@ -76,11 +84,12 @@ class Export:
             probabilities = self._declarations.as_present(body)
             if probabilities is None:
                 continue
-            value = None if outcome is None else read_body(outcome)["outcome"]
+            known = {} if outcome is None else read_body(outcome)
+            value = known.get("outcome")
             if default is not None:
                 value = None if sequence > self._closed_through else default if value is None else value
             is_set_aside = sequence in self._aside
-            yield {
+            row: DecisionRow = {
                 "sequence": sequence,
                 "event_id": event_id,
                 "time": time / 1e6,
@@ -92,8 +101,13 @@ class Export:
                 "version": body["version"],
                 "is_holdout": body.get("is_holdout", False),
                 "is_set_aside": is_set_aside,
+                "unit": body.get("unit"),
+                "follows": body.get("follows"),
                 "outcome": None if is_set_aside else value,
             }
+            if self.outcomes:
+                row["outcomes"] = None if is_set_aside else known.get("outcomes")
+            yield row
 
 
 def _read_aside(reader: Reader, experiment: str) -> set[int]:

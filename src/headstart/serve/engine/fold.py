@@ -6,9 +6,10 @@
     frozen ... unfrozen                        outcomes between the two are learnt at the second
     rolled_back                                what was learnt after a version is forgotten
     set_aside, taken_back                      one decision is learnt and counted no more, or again
+    retired, reinstated                        an action has no chance any more, or has one again; nothing is unlearnt
     accepted                                   somebody went on with a store that had lost events; nothing else
     decision                                   counted, and in flight: a policy to which that matters is told
-    late, dangling, conflicting                counted; the policy stays as it is
+    late, dangling, conflicting, part, early   counted; the policy stays as it is
 
 The clock does not enter: time is in the events. The policy is built when it is first needed, so a configuration that
 another replaced costs nothing, nor does a log that was withdrawn need to be there.
@@ -23,7 +24,7 @@ from typing import Any, Protocol
 
 from headstart.errors import HeadstartError
 from headstart.parts import OracleAbilities, Saved
-from headstart.serve.config import ExperimentConfig, read_experiment
+from headstart.serve.config import ExperimentConfig, Label, read_experiment
 from headstart.serve.engine.binding import Binding
 from headstart.serve.engine.bounds import Bounds
 from headstart.serve.engine.fits import take_up_fit
@@ -39,6 +40,7 @@ from headstart.serve.errors import StoreCorrupt
 from headstart.serve.store import events as kinds
 from headstart.serve.store.chain import GENESIS
 from headstart.serve.store.events import Body, Event, Learnt
+from headstart.serve.store.reader import as_learnt
 
 logger = logging.getLogger("headstart.serve")
 
@@ -78,12 +80,14 @@ class Fold:
         self.counts_after: list[list[int]] = []  # stretches (after, through] of earlier events that still count
         self.began = 0  # and everything after this one
         self.declared: list[list[Any]] = []  # [sequence, actions] of every configuration so far
+        self.retired: list[tuple[Label, int]] = []  # actions that are shown no more, and the event that retired each
         self.reckoning = Reckoning()  # what outcomes count
         self.flight = Flight()  # decisions whose outcomes are still to come
         self.not_learnable = 0  # outcomes that the present policy cannot take: an action or column it does not have
         self.quiet_until = 0  # learning before this event would be thrown away
         self._rows, self._read_fit = reader.learnt, reader.fit
         self._find_source, self._on_lost_fit = find_source, on_lost_fit
+        self.offered: tuple[Label, ...] = ()  # the actions that are not retired; all, if every one is
         self._policy: ServedPolicy | None = None
         self._indices: dict[Any, int] = {}
 
@@ -102,6 +106,11 @@ class Fold:
     def _configure(self, config: ExperimentConfig) -> None:
         self._config = config
         self._indices = {label: a for a, label in enumerate(config.actions)}
+        self._offer()
+
+    def _offer(self) -> None:
+        gone = [label for label, _ in self.retired]
+        self.offered = tuple(label for label in self.config.actions if label not in gone) or self.config.actions
 
     @property
     def tally(self) -> EventTally:
@@ -158,6 +167,14 @@ class Fold:
     def learns_at_close(self) -> bool:
         return self._config is not None and self._config.default_outcome is not None
 
+    @property
+    def closes(self) -> bool:
+        """Whether something is settled when windows close: defaults, or the values of outcomes with names."""
+        config = self._config
+        return self.learns_at_close or (
+            config is not None and bool(config.outcomes) and config.outcome_window is not None
+        )
+
     def apply(self, event: Event) -> None:
         """Fold one more event."""
         kind, sequence = event.kind, event.sequence
@@ -169,11 +186,12 @@ class Fold:
             if not self.learns_at_close:
                 if event.decision is None:
                     raise StoreCorrupt(f"outcome {sequence} of {self.name!r} has no decision {event.about}")
-                outcome, about = event.body["outcome"], event.about or 0
-                self._take(Learnt(sequence, event.time, event.decided, event.decision, outcome, False, about))
+                about = event.about or 0
+                self._take(as_learnt(sequence, event.time, event.decided, event.decision, event.body, about))
         elif kind == kinds.WINDOW_CLOSED:
-            for row in self._rows(self.name, sequence - 1, sequence, at_close=True):
-                self._take(row)
+            if self.learns_at_close:  # values of outcomes with names are events of their own
+                for row in self._rows(self.name, sequence - 1, sequence, at_close=True):
+                    self._take(row)
             self.closed_through = event.body["through"]
         elif kind == kinds.LATE:
             self.reckoning.tally.late += 1
@@ -181,6 +199,10 @@ class Fold:
             self.reckoning.tally.dangling += 1
         elif kind == kinds.CONFLICTING:
             self.reckoning.tally.conflicting += 1
+        elif kind == kinds.PART:
+            self.reckoning.tally.parts += 1
+        elif kind == kinds.EARLY:
+            self.reckoning.tally.early += 1
         else:
             self._steer(event)
             self.moved = sequence
@@ -220,6 +242,11 @@ class Fold:
         elif event.kind in (kinds.SET_ASIDE, kinds.TAKEN_BACK):
             self.reckoning.set_aside(event)
             self._policy = None
+        elif event.kind in (kinds.RETIRED, kinds.REINSTATED):
+            self.retired = [each for each in self.retired if each[0] != event.body["action"]]
+            if event.kind == kinds.RETIRED:
+                self.retired.append((event.body["action"], event.sequence))
+            self._offer()
         elif event.kind != kinds.ACCEPTED:
             raise StoreCorrupt(f"event {event.sequence} is of an unknown kind {event.kind!r}: a newer headstart's?")
 
@@ -318,12 +345,13 @@ class Fold:
             OracleAbilities(policy.policy).set_state(saved["policy"])
             reckoning, flight = Reckoning.from_dict(saved["reckoning"], bounds), Flight.from_dict(saved["flight"])
             plain = {name: saved[name] for name in _PLAIN}
+            plain["retired"] = [(label, sequence) for label, sequence in plain["retired"]]
         except Exception as error:  # whatever is wrong with a cache, what it was made from is there
             logger.warning("a snapshot of experiment %r was dropped, its events are folded: %s", self.name, error)
             return False
-        self._configure(config)
         self._policy, self.reckoning, self.flight = policy, reckoning, flight
         vars(self).update(plain)
+        self._configure(config)
         return True
 
     def _plain(self) -> Saved:
@@ -338,5 +366,5 @@ class Fold:
 
 _PLAIN = (
     "position", "hash", "moved", "frozen_at", "log", "closed_through", "counts_after", "began", "declared",
-    "not_learnable",
+    "not_learnable", "retired",
 )  # fmt: skip

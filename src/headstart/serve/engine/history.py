@@ -125,7 +125,8 @@ class Past:
                     outcome = terms.bounds.clip_outcome(event.body["outcome"])
                     page.heard.add(event.decided, event.decision, outcome)
             elif event.kind == kinds.WINDOW_CLOSED:
-                self._add_closed(page.heard, event, terms)
+                if at_close:
+                    self._add_closed(page.heard, event, terms)
             elif event.event_id is None:
                 page.deeds.append(event)
                 if event.kind == kinds.CONFIGURATION:
@@ -163,8 +164,11 @@ def _add_decision(decided: Decided, event: Event) -> None:
             f"decision {event.sequence} of {event.experiment!r} has {len(chances)} probabilities for "
             f"{len(decided.actions)} actions"
         )
+    action = str(event.body["action"])
+    if "follows" in event.body:  # it was not drawn: given what its unit was shown before, it had to be this one
+        chances = [float(label == action) for label in decided.actions]
     decided.times.append(event.time / 1e6)
-    decided.drawn.append(str(event.body["action"]))
+    decided.drawn.append(action)
     decided.chances.append(chances)
 
 

@@ -33,7 +33,7 @@ from headstart.serve.engine.sources import Sources
 from headstart.serve.engine.starting import describe_start, is_loud, tell_start
 from headstart.serve.engine.state import Sight, describe
 from headstart.serve.engine.store_status import StoreStatus
-from headstart.serve.engine.turns import Turn, list_ids
+from headstart.serve.engine.turns import Turn, list_sought
 from headstart.serve.errors import HistoryLost, StillOpening, StoreCorrupt, StoreUnavailable, TooSlow
 from headstart.serve.store import events as kinds
 from headstart.serve.store.events import Body, Event, Receipt
@@ -216,14 +216,14 @@ class Ledger:
     ) -> tuple[Transaction, Turn, list[Answer]]:
         """From the lock to the commit."""
         ahead = page_after(self.name, self.fold.position) if self._has_company else None
-        with self.store.writing(self.name, list_ids(asks), ahead) as transaction:
+        with self.store.writing(self.name, list_sought(asks), ahead) as transaction:
             self._meet(transaction.head)
             self._has_company = transaction.head.sequence > self.fold.position  # another process has written
             if self._has_company:
                 self._catch_up(Reader(transaction.query))
                 self._check_settled()
             more = take_more()
-            transaction.find(list_ids(more))
+            transaction.find(list_sought(more))
             with self.lock:  # not while a store that hangs is waited for: people look meanwhile
                 turn = Turn(transaction, self.decider, self.now())
                 answers = turn.run([*asks, *more])
@@ -304,7 +304,7 @@ class Ledger:
         self._follow()
         self._ask_for_role()
         if self.is_folder:
-            if self.fold.learns_at_close and self._is_due():
+            if self.fold.closes and self._is_due():
                 self.run_group([CloseAsk(self.name)])
             self.save_snapshot(SNAPSHOT_EVERY)
             self.save_offered()

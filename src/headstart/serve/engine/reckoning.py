@@ -27,7 +27,8 @@ class Reckoning:
 
     def add_decision(self, event: Event, config: ExperimentConfig) -> None:
         """One more decision."""
-        self.tally.add_decision(str(event.body["action"]), is_holdout="is_holdout" in event.body)
+        body = event.body
+        self.tally.add_decision(str(body["action"]), is_holdout="is_holdout" in body, is_repeat="follows" in body)
         self.tally.watch(event.body["context"], config, self.bounds, event.event_id or "")
         if "surprises" in event.body:
             self.tally.add_surprises(event.body["surprises"])
@@ -55,7 +56,9 @@ class Reckoning:
             self.tally.aside += 1
             return
         outcome = self.bounds.clip_outcome(row.outcome)
-        self.tally.add_learnt(str(row.body["action"]), outcome, is_default=row.is_default)
+        self.tally.add_named(str(row.body["action"]), row.outcomes)
+        number = row.body.get("number", 1)
+        self.tally.add_learnt(str(row.body["action"]), outcome, number=number, is_default=row.is_default)
 
     def bound(self, bounds: Bounds, sequence: int) -> None:
         """Other bounds are in force from this event on."""

@@ -12,8 +12,10 @@ from headstart.serve.store.events import Context, DecisionBody
 def is_same_request(given: User, recorded: DecisionBody, actions: Sequence[Label]) -> bool:
     """Compare what was given now with what was seen then; `actions` are those that there were then."""
     then, now = recorded.get("available", actions), given.get("available")
-    return _is_same_context(given.get("context") or {}, recorded["context"]) and (
-        _as_set(then) == _as_set(actions if now is None else now)
+    return (
+        given.get("unit") == recorded.get("unit")
+        and _is_same_context(given.get("context") or {}, recorded["context"])
+        and _as_set(then) == _as_set(actions if now is None else now)
     )
 
 

@@ -24,6 +24,13 @@ class Believed(TypedDict):
     upper: float | None
 
 
+class NamedSum(TypedDict):
+    """An outcome with a name, over an action's decisions."""
+
+    n: int
+    sum: float
+
+
 class ActionState(TypedDict):
     """An action: shown, learnt, believed."""
 
@@ -35,6 +42,8 @@ class ActionState(TypedDict):
     log_mean: float | None
     log_rows: int
     chance: float | None  # None: it depends on the context
+    is_retired: bool
+    outcomes: dict[str, NamedSum]  # those with names, of the decisions whose value is learnt
 
 
 class Disagreement(TypedDict):
@@ -65,6 +74,7 @@ class State(TypedDict):
     start: StartState | None  # the same for people, and how far the log is used
     decisions: int
     held_out: int
+    repeated: int  # of the decisions: those that repeat the draw of their unit
     outcomes: int
     learnt: int
     defaults: int
@@ -72,6 +82,8 @@ class State(TypedDict):
     late: int
     dangling: int
     conflicting: int
+    parts: int  # reports of outcomes with names, in their windows
+    early: int  # before their delay was over
     clipped_contexts: int  # decisions for a context outside the bounds
     clipped_outcomes: int
     missing: dict[str, int]  # users of whom a column was null, by column
@@ -96,11 +108,50 @@ class Sight(NamedTuple):
 def describe(fold: Fold, decider: Decider, duplicates: int) -> State:
     """Counts, and per action: times shown, outcomes, the policy's readings, virtual plays and the chance now."""
     tally, policy = fold.tally, fold.policy
+    return {
+        "experiment": fold.name,
+        "version": fold.version,
+        "position": fold.position,
+        "is_frozen": fold.frozen_at is not None,
+        "log": fold.log,
+        "start": describe_start(fold),
+        "decisions": tally.decisions,
+        "held_out": tally.held_out,
+        "repeated": tally.repeated,
+        "outcomes": tally.outcomes,
+        "learnt": tally.learnt,
+        "defaults": tally.defaults,
+        "waiting": tally.decisions - (tally.learnt + tally.aside if fold.learns_at_close else tally.outcomes),
+        "late": tally.late,
+        "dangling": tally.dangling,
+        "conflicting": tally.conflicting,
+        "parts": tally.parts,
+        "early": tally.early,
+        "clipped_contexts": tally.clipped_contexts,
+        "clipped_outcomes": tally.clipped_outcomes,
+        "missing": dict(tally.missing),
+        "unseen": dict(tally.unseen),
+        "set_aside": len(fold.reckoning.aside),
+        "not_learnable": fold.not_learnable,
+        "bounds": fold.reckoning.bounds.as_dict(fold.config),
+        "outliers": _find_outliers(tally),
+        "conflicts": [
+            {"action": fold.config.actions[each["action"]], "reason": each["reason"]} for each in policy.conflicts()
+        ],
+        "actions": _describe_actions(fold, decider),
+        "duplicates": duplicates,
+        "behind": None,
+    }
+
+
+def _describe_actions(fold: Fold, decider: Decider) -> list[ActionState]:
+    tally, policy = fold.tally, fold.policy
     virtual, readings = policy.virtual_plays(), policy.readings()
     chances = None if policy.has_context else decider.chances()
     actions: list[ActionState] = []
     for a, label in enumerate(fold.config.actions):
         believed = {name: _number(values[a]) for name, values in readings.items()}
+        named = tally.named.get(str(label), {})
         actions.append(
             {
                 "action": label,
@@ -116,39 +167,11 @@ def describe(fold: Fold, decider: Decider, duplicates: int) -> State:
                 "log_mean": None if fold.log is None else fold.log["means"][a],
                 "log_rows": 0 if fold.log is None else fold.log["counts"][a],
                 "chance": None if chances is None else chances[a],
+                "is_retired": label not in fold.offered,
+                "outcomes": {name: {"n": int(n), "sum": total} for name, (n, total) in named.items()},
             }
         )
-    return {
-        "experiment": fold.name,
-        "version": fold.version,
-        "position": fold.position,
-        "is_frozen": fold.frozen_at is not None,
-        "log": fold.log,
-        "start": describe_start(fold),
-        "decisions": tally.decisions,
-        "held_out": tally.held_out,
-        "outcomes": tally.outcomes,
-        "learnt": tally.learnt,
-        "defaults": tally.defaults,
-        "waiting": tally.decisions - (tally.learnt + tally.aside if fold.learns_at_close else tally.outcomes),
-        "late": tally.late,
-        "dangling": tally.dangling,
-        "conflicting": tally.conflicting,
-        "clipped_contexts": tally.clipped_contexts,
-        "clipped_outcomes": tally.clipped_outcomes,
-        "missing": dict(tally.missing),
-        "unseen": dict(tally.unseen),
-        "set_aside": len(fold.reckoning.aside),
-        "not_learnable": fold.not_learnable,
-        "bounds": fold.reckoning.bounds.as_dict(fold.config),
-        "outliers": _find_outliers(tally),
-        "conflicts": [
-            {"action": fold.config.actions[each["action"]], "reason": each["reason"]} for each in policy.conflicts()
-        ],
-        "actions": actions,
-        "duplicates": duplicates,
-        "behind": None,
-    }
+    return actions
 
 
 def _find_outliers(tally: EventTally) -> list[OutlierState]:

@@ -16,7 +16,7 @@ _Z = 1.959963984540054
 
 
 class OnlineMean(TypedDict):
-    """The plain mean of an action's outcomes, with its 95 % interval."""
+    """The plain mean of an action's outcomes, with its 95 % interval, which counts a draw's outcomes as one."""
 
     n: int
     mean: float | None
@@ -26,16 +26,21 @@ class OnlineMean(TypedDict):
 
 @dataclass
 class EventTally:
-    """Counts of events; per action (by its label as text) how often shown, and n, sum and sum of squares learnt."""
+    """Counts of events; per action (by its label as text) how often shown, and n, sum, sum of squares and `alike`
+    learnt (the sum over draws of the square of their number of outcomes, or more: see `mean`).
+    """
 
     decisions: int = 0
     held_out: int = 0  # of the decisions
+    repeated: int = 0  # of the decisions: those that repeat the draw of their unit
     outcomes: int = 0  # first outcomes in their window
     learnt: int = 0  # by outcomes that came or by the default
     defaults: int = 0  # of those learnt
     late: int = 0
     dangling: int = 0
     conflicting: int = 0
+    parts: int = 0  # reports of outcomes with names, in their windows
+    early: int = 0
     clipped_contexts: int = 0  # decisions for a context outside the bounds
     clipped_outcomes: int = 0  # of the outcomes: outside the bounds
     missing: dict[str, int] = field(default_factory=dict)  # users of whom a column was null, by column
@@ -45,23 +50,26 @@ class EventTally:
     column_extremes: dict[str, Extremes] = field(default_factory=dict)  # of columns without bounds
     shown: dict[str, int] = field(default_factory=dict)
     sums: dict[str, list[float]] = field(default_factory=dict)
+    named: dict[str, dict[str, list[float]]] = field(default_factory=dict)  # action, name: n, sum
 
-    def add_decision(self, action: str, *, is_holdout: bool) -> None:
+    def add_decision(self, action: str, *, is_holdout: bool, is_repeat: bool) -> None:
         """One more decision."""
         self.decisions += 1
         self.held_out += is_holdout
+        self.repeated += is_repeat
         self.shown[action] = self.shown.get(action, 0) + 1
 
-    def add_learnt(self, action: str, outcome: float, *, is_default: bool) -> None:
-        """One more outcome that counts."""
+    def add_learnt(self, action: str, outcome: float, *, number: int, is_default: bool) -> None:
+        """One more outcome that counts, of a decision that is the `number`-th of its draw."""
         self.learnt += 1
         self.defaults += is_default
         sums = self.sums.get(action)
         if sums is None:
-            sums = self.sums[action] = [0, 0.0, 0.0]
+            sums = self.sums[action] = [0, 0.0, 0.0, 0]
         sums[0] += 1
         sums[1] += outcome
         sums[2] += outcome * outcome
+        sums[3] += 2 * number - 1
 
     def watch(self, context: Context, config: ExperimentConfig, bounds: Bounds, event_id: str) -> None:
         """Count a context outside the bounds; keep the extremes of columns that have none."""
@@ -95,17 +103,29 @@ class EventTally:
     def clear_learnt(self) -> None:
         """Before everything that counts is counted again."""
         self.learnt = self.defaults = self.aside = 0
-        self.sums = {}
+        self.sums, self.named = {}, {}
+
+    def add_named(self, action: str, outcomes: Mapping[str, float]) -> None:
+        """The outcomes with names that a value was made of."""
+        for name, outcome in outcomes.items():
+            sums = self.named.setdefault(action, {}).setdefault(name, [0, 0.0])
+            sums[0] += 1
+            sums[1] += outcome
 
     def mean(self, action: str) -> OnlineMean:
-        """The plain mean of the outcomes learnt, with its 95 % interval (normal); None where there is none."""
-        n, total, squares = self.sums.get(action, (0, 0.0, 0.0))
+        """The plain mean of the outcomes learnt, with its 95 % interval (normal); None where there is none.
+
+        The m outcomes of one draw are taken for wholly alike: sd^2 sum(m^2) / n^2 in the place of sd^2 / n. The sum
+        is kept as that of 2 k - 1 over the decisions that are the k-th of their draw: m^2 where the first m have
+        outcomes, more where others have.
+        """
+        n, total, squares, alike = self.sums.get(action, (0, 0.0, 0.0, 0))
         if n == 0:
             return {"n": 0, "mean": None, "low": None, "high": None}
-        mean = total / n
-        if n == 1:
-            return {"n": 1, "mean": mean, "low": None, "high": None}
-        reach = _Z * math.sqrt(max(squares / n - mean * mean, 0.0) / (n - 1))
+        mean, worth = total / n, n if alike == n else n * n / alike  # independent outcomes
+        if worth <= 1:
+            return {"n": int(n), "mean": mean, "low": None, "high": None}
+        reach = _Z * math.sqrt(max(squares / n - mean * mean, 0.0) / (worth - 1))
         return {"n": int(n), "mean": mean, "low": mean - reach, "high": mean + reach}
 
     def as_dict(self) -> dict[str, object]:

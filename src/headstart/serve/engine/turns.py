@@ -9,49 +9,66 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from headstart.errors import HeadstartError
+from headstart.errors import ActionError, HeadstartError
+from headstart.serve.config import Label
 from headstart.serve.engine.answers import Answer
 from headstart.serve.engine.asks import (
     AsideAsk,
     Ask,
     CloseAsk,
     DecideAsk,
+    Fitted,
     OutcomeAsk,
+    RetireAsk,
     SteerAsk,
     as_fitted,
-    check_learnable,
 )
 from headstart.serve.engine.decision import Decider
+from headstart.serve.engine.draft import Draft
+from headstart.serve.engine.recording import Recording
+from headstart.serve.engine.repeats import is_kept, repeat_draw
 from headstart.serve.engine.retries import is_same_request
 from headstart.serve.errors import ConflictError, PolicyFailed, UnknownDecision
 from headstart.serve.store import events as kinds
-from headstart.serve.store.events import Body, DecisionBody, Event, Receipt, as_decision, decision_body
-from headstart.serve.store.questions import READ_DUE
-from headstart.serve.store.reader import PAGE
-from headstart.serve.store.store import Found, Known, Transaction
+from headstart.serve.store.events import DecisionBody, Event, as_decision, decision_body
+from headstart.serve.store.store import Known, Sought, Trace, Transaction
+from headstart.serve.units import Unit
 
 AnAsk = TypeVar("AnAsk", bound=Ask)
 
 
-def list_ids(asks: Sequence[Ask]) -> list[str]:
-    """The event ids that somebody may have used before, each once."""
-    return list(
-        {
-            ask.event_id: None
-            for ask in asks
-            if isinstance(ask, OutcomeAsk | AsideAsk) or (isinstance(ask, DecideAsk) and not ask.is_new)
-        }
-    )
+def list_sought(asks: Sequence[Ask]) -> Sought:
+    """The event ids that somebody may have used before, and the units that are named, each once."""
+    ids: dict[str, None] = {}
+    units: dict[str, None] = {}
+    for ask in asks:
+        if isinstance(ask, DecideAsk):
+            if not ask.is_new:
+                ids[ask.event_id] = None
+            if ask.unit is not None:
+                units[ask.unit] = None
+        elif isinstance(ask, AsideAsk):
+            ids[ask.event_id] = None
+        elif isinstance(ask, OutcomeAsk):
+            if isinstance(ask.of, Unit):
+                units[ask.of.name] = None
+            else:
+                ids[ask.of] = None
+    return Sought(list(ids), list(units))
 
 
 class Turn:
     """One turn, begun for the event ids of its asks. `run` answers; `events` are what it appended."""
 
     def __init__(self, transaction: Transaction, decider: Decider, now: int) -> None:
-        self.events: list[Event] = []
         self._transaction, self._decider, self._fold = transaction, decider, decider.fold
-        self._now = max(now, transaction.head.time)
-        self._found: Found = transaction.found
+        self._draft = Draft(transaction, decider.fold, now)
+        self._recording = Recording(self._draft)
+
+    @property
+    def events(self) -> list[Event]:
+        """What it appended; with their hashes once it was run."""
+        return self._draft.events
 
     def run(self, asks: Sequence[Ask]) -> list[Answer]:
         """An answer for each ask, in their order; the events are inserted, not yet committed."""
@@ -62,18 +79,21 @@ class Turn:
                 answers[i] = self._answer(self._decide, ask)
             else:
                 later.append(i)
+        self._recording.find_parts([ask for ask in asks if isinstance(ask, OutcomeAsk)])
         for i in later:
             ask = asks[i]
             if isinstance(ask, OutcomeAsk):
-                answers[i] = self._answer(self._record, ask)
+                answers[i] = self._answer(self._recording.record, ask)
             elif isinstance(ask, SteerAsk):
                 answers[i] = self._answer(self._steer, ask)
             elif isinstance(ask, AsideAsk):
                 answers[i] = self._answer(self._set_aside, ask)
+            elif isinstance(ask, RetireAsk):
+                answers[i] = self._answer(self._retire, ask)
             elif isinstance(ask, CloseAsk):
-                answers[i] = self._answer(self._close, ask)
+                answers[i] = self._answer(self._recording.close, ask)
         if self.events:
-            self.events = self._transaction.insert(self.events)
+            self._draft.events = self._transaction.insert(self.events)
         return answers
 
     def _answer(self, method: Callable[[AnAsk], Answer], ask: AnAsk) -> Answer:
@@ -82,83 +102,70 @@ class Turn:
         except HeadstartError as error:
             return error
 
-    def _append(self, kind: str, body: Body, event_id: str | None = None, decision: Known | None = None) -> int:
-        """One more event; what it adds to an event id is known to the asks after it."""
-        sequence = self._transaction.head.sequence + len(self.events) + 1
-        event = Event(sequence, self._fold.name, kind, event_id, self._now, None, body)
-        if decision is not None:
-            event = event._replace(
-                about=decision.sequence, decision=decision_body(decision.body), decided=decision.time
-            )
-        self.events.append(event)
-        if event_id is not None:
-            self._found.setdefault(event_id, {})[kind] = Known(sequence, self._now, body)
-        return sequence
-
     def _decide(self, ask: DecideAsk) -> Answer:
-        if not ask.is_new or ask.event_id in self._found:
-            earlier = self._found.get(ask.event_id, {}).get(kinds.DECISION)
+        if not ask.is_new or ask.event_id in self._draft.found:
+            earlier = self._draft.decision(ask.event_id)
             if earlier is not None:
                 return self._decide_again(ask, decision_body(earlier.body))
         fitted = ask.fitted
-        if fitted.config is not self._fold.config or fitted.bounds is not self._fold.reckoning.bounds:
-            # Another process changed them since.
+        fold = self._fold
+        in_force = fitted.config is fold.config and fitted.bounds is fold.reckoning.bounds
+        if not in_force or fitted.offered != fold.offered:  # another process changed them since
             fitted = as_fitted(self._fold, ask.given)
         if fitted.refusal is not None:
             raise fitted.refusal
+        trace = None if ask.unit is None else self._find_kept(ask.unit, fitted.available)
+        body = self._draw(ask, fitted) if trace is None else self._repeat(trace, ask.unit or "", fitted)
+        sequence = self._draft.append(kinds.DECISION, body, ask.event_id, None if trace is None else trace.draw)
+        if ask.unit is not None:
+            self._draft.traces[ask.unit] = (
+                Trace(ask.event_id, 1, ask.event_id, Known(sequence, self._draft.now, body))
+                if trace is None
+                else trace._replace(event_id=ask.event_id, number=trace.number + 1)
+            )
+        return as_decision(ask.event_id, body, self._fold.config.actions)
+
+    def _draw(self, ask: DecideAsk, fitted: Fitted) -> DecisionBody:
         try:
-            body = self._decider.decide(ask.event_id, fitted.seen, fitted.available)
+            return self._decider.decide(ask.event_id, fitted.seen, fitted.available, ask.unit)
         except HeadstartError:
             raise
         except Exception as error:  # a policy's own fault is its experiment's, not that of the rest of the group
             raise PolicyFailed(f"the policy of {ask.experiment!r} failed: {type(error).__name__}: {error}") from error
-        self._append(kinds.DECISION, body, ask.event_id)
-        return as_decision(ask.event_id, body, self._fold.config.actions)
+
+    def _find_kept(self, unit: str, available: list[Label] | None) -> Trace | None:
+        """The draw that a unit keeps; None if it is drawn for."""
+        trace = self._draft.traces.get(unit)
+        return trace if trace and is_kept(self._fold, trace.draw, available, self._draft.now) else None
+
+    def _repeat(self, trace: Trace, unit: str, fitted: Fitted) -> DecisionBody:
+        fold = self._fold
+        return repeat_draw(
+            trace,
+            unit,
+            fitted.seen,
+            fitted.available,
+            version=fold.version,
+            drawn_from=fold.actions_at(trace.draw.body["version"]),
+            actions=fold.config.actions,
+        )
 
     def _decide_again(self, ask: DecideAsk, recorded: DecisionBody) -> Answer:
         """The recorded answer, whatever the configuration is now."""
         actions = self._fold.actions_at(recorded["version"])
         if not is_same_request(ask.given, recorded, actions):
             raise ConflictError(
-                f"event_id {ask.event_id!r} belongs to a decision for another context or other available actions: "
+                f"event_id {ask.event_id!r} belongs to a decision for another context, unit or available actions: "
                 "use a new one for a new decision"
             )
         return as_decision(ask.event_id, recorded, actions)
 
-    def _record(self, ask: OutcomeAsk) -> Answer:
-        known, fold = self._found.get(ask.event_id, {}), self._fold
-        decision = known.get(kinds.DECISION)
-        kind, status = kinds.OUTCOME, "applied"
-        if decision is None:
-            kind = status = kinds.DANGLING
-        elif fold.config.outcome_window is not None:
-            if self._now > decision.time + fold.config.window_length:
-                kind = status = kinds.LATE
-            elif fold.learns_at_close:
-                status = "waiting"
-        if fold.frozen_at is not None and status == "applied":
-            status = "waiting"
-        if decision is not None and decision.sequence in fold.reckoning.aside and kind == kinds.OUTCOME:
-            status = "set_aside"
-        # The first outcome in its window is the one that counts; what comes besides it is compared with it.
-        earlier = known.get(kinds.OUTCOME) or known.get(kind)
-        if earlier is not None:
-            if earlier.body["outcome"] == ask.outcome:
-                return Receipt(ask.event_id, "duplicate")
-            kind = status = kinds.CONFLICTING
-            if kind in known:  # one is kept as evidence
-                return Receipt(ask.event_id, status)
-        check_learnable(fold, ask.outcome)
-        about = None if kind == kinds.DANGLING else decision
-        self._append(kind, {"outcome": ask.outcome}, ask.event_id, about)
-        return Receipt(ask.event_id, status)
-
     def _steer(self, ask: SteerAsk) -> Answer:
-        return self._append(ask.kind, ask.body)
+        return self._draft.append(ask.kind, ask.body)
 
     def _set_aside(self, ask: AsideAsk) -> Answer:
         """The event that set the decision aside, or took it back; asked again, the one that did (0: none had to)."""
-        decision = self._found.get(ask.event_id, {}).get(kinds.DECISION)
+        decision = self._draft.decision(ask.event_id)
         if decision is None:
             raise UnknownDecision(f"no decision of {ask.experiment!r} has the event_id {ask.event_id!r}")
         set_by = self._fold.reckoning.aside.get(decision.sequence, 0)
@@ -167,17 +174,19 @@ class Turn:
                 set_by = event.sequence if event.kind == kinds.SET_ASIDE else 0
         if bool(set_by) == (ask.kind == kinds.SET_ASIDE):
             return set_by
-        return self._append(ask.kind, {"event_id": ask.event_id, **ask.body}, decision=decision)
+        return self._draft.append(ask.kind, {"event_id": ask.event_id, **ask.body}, decision=decision)
 
-    def _close(self, ask: CloseAsk) -> Answer:
-        """How many windows were closed: at most a page of them, so that a turn stays short."""
-        fold = self._fold
-        if not fold.learns_at_close:
-            return 0
-        # Times never decrease, so what is sequenced after the close is late for all that it closes.
-        parameters = (ask.experiment, fold.closed_through, PAGE, self._now - fold.config.window_length)
-        through, n = self._transaction.query(READ_DUE, parameters)[0]
-        if n:
-            body = {"after": fold.closed_through, "through": through, "default": fold.config.default_outcome}
-            self._append(kinds.WINDOW_CLOSED, body)
-        return int(n)
+    def _retire(self, ask: RetireAsk) -> Answer:
+        """The event that retired the action, or brought it back; asked again, the one that did (0: none had to)."""
+        retired: dict[Label, int] = dict(self._fold.retired)
+        for event in self.events:  # of this turn, which no fold knows yet
+            if event.kind in (kinds.RETIRED, kinds.REINSTATED):
+                retired[event.body["action"]] = event.sequence if event.kind == kinds.RETIRED else 0
+        gone_by, actions = retired.get(ask.action, 0), self._fold.config.actions
+        if ask.action not in actions:
+            raise ActionError(f"no action {ask.action!r:.80}; known: {list(actions)[:20]}")
+        if bool(gone_by) == (ask.kind == kinds.RETIRED):
+            return gone_by
+        if ask.kind == kinds.RETIRED and not [a for a in actions if a != ask.action and not retired.get(a)]:
+            raise ActionError(f"{ask.action!r} is the last action that is shown: add or reinstate another one first")
+        return self._draft.append(ask.kind, {"action": ask.action, **ask.body})

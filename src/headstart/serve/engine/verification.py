@@ -1,8 +1,10 @@
 """Verifying a store: fold everything from the first event and compare, bit for bit.
 
 - Every event follows the one before it: its hash covers that one's, and times never decrease.
-- Every outcome is what it is called: the first in its window, late, dangling or conflicting.
-- Every decision can be made again: the chances from the state at its version, the action from its event id.
+- Every outcome is what it is called: the first in its window, late, dangling or conflicting; every value is what its
+  outcomes with names make.
+- Every decision can be made again: the chances from the state at its version, the action from its event id; or, of
+  a unit that keeps its action, from the draw that it repeats.
 - Every snapshot is the fold of the events up to it.
 - Every fit that a decision rests on is the one that its warm start names.
 
@@ -19,20 +21,23 @@ from headstart.serve.engine.anchor import Anchored, find_losses
 from headstart.serve.engine.decision import Decider
 from headstart.serve.engine.draw import draw_action, draw_by_id
 from headstart.serve.engine.fold import Fold
+from headstart.serve.engine.part_checks import PartChecks
+from headstart.serve.engine.parts import decision_id
+from headstart.serve.engine.repeats import is_kept, repeat_draw
 from headstart.serve.engine.snapshot import is_of_this_version
 from headstart.serve.engine.sources import Sources
 from headstart.serve.engine.surprises import Seen
 from headstart.serve.errors import StoreCorrupt
 from headstart.serve.store import events as kinds
 from headstart.serve.store.chain import GENESIS
-from headstart.serve.store.events import Event
+from headstart.serve.store.events import Event, decision_body
 from headstart.serve.store.questions import READ_NAMES, READ_SNAPSHOTS
 from headstart.serve.store.reader import FOLD, Reader
-from headstart.serve.store.store import Head, Query
+from headstart.serve.store.store import Head, Known, Query, Trace
 
 _MAX_FAULTS = 100  # told one by one; beyond that they are only counted
 _ASIDE = (kinds.SET_ASIDE, kinds.TAKEN_BACK)
-_OUTCOMES = (kinds.OUTCOME, kinds.LATE, kinds.DANGLING, kinds.CONFLICTING)
+_OUTCOMES = (kinds.OUTCOME, kinds.LATE, kinds.DANGLING, kinds.CONFLICTING, kinds.PART, kinds.EARLY)
 
 
 @dataclass
@@ -113,6 +118,8 @@ class _Walk:
         self._decider = Decider(self._fold)
         self._is_known = False  # whether the policy of the present configuration can be built
         self._decided: dict[str, tuple[int, int]] = {}  # sequence and time of each decision
+        self._kept: dict[str, Trace] = {}  # by unit
+        self._parts = PartChecks(verification.add)
         self._reported: dict[tuple[str, str], float] = {}  # by event id and kind
         self._snapshots: dict[int, str] = dict(query(READ_SNAPSHOTS, (name, FOLD)))
         steering = [e for kind in kinds.BUILDS for e in reader.all_of(name, kind)]
@@ -148,6 +155,8 @@ class _Walk:
                 self._check_outcome(event)
             elif event.kind in _ASIDE:
                 self._check_aside(event)
+            elif event.kind in (kinds.RETIRED, kinds.REINSTATED):
+                self._check_retired(event)
             self._turn.append(event)
         self._fold_turn()
 
@@ -186,6 +195,8 @@ class _Walk:
         if event.event_id in self._decided:
             verification.add(f"{at} is the second one of its event id")
         self._decided[event.event_id] = event.sequence, event.time
+        if body.get("unit") is not None and not self._check_unit(event, at):
+            return
         chances = body["probabilities"]
         action = draw_action(chances, draw_by_id("action", config.seed_in_force, self._name, event.event_id))
         if config.actions[action] != body["action"] or chances[action] != body["propensity"]:
@@ -199,15 +210,52 @@ class _Walk:
                 verification.add(f"{at} has version {body['version']}, the state before it has {self._fold.version}")
         elif self._is_known:
             seen = Seen(body["context"], body.get("surprises", {}))
-            again = self._decider.decide(event.event_id, seen, body.get("available"))
+            again = self._decider.decide(event.event_id, seen, body.get("available"), body.get("unit"))
             verification.decided_again += 1
             if again != body:
                 verification.add(f"{at} is not what the state at version {body['version']} decides")
 
+    def _check_unit(self, event: Event, at: str) -> bool:
+        """A decision that repeats the draw of its unit, or had to be drawn: whether its draw is to be checked."""
+        body, fold, unit = decision_body(event.body), self._fold, event.body["unit"]
+        kept, available, event_id = self._kept.get(unit), body.get("available"), event.event_id or ""
+        if kept is not None and not is_kept(fold, kept.draw, available, event.time):
+            kept = None
+        if "follows" not in body:
+            if kept is not None:
+                self._verification.add(f"{at} was drawn, though its unit keeps the action of {kept.draw_id!r}")
+            draw = {name: body[name] for name in ("action", "version")}  # the rest comes with what repeats it
+            self._kept[unit] = Trace(event_id, 1, event_id, Known(event.sequence, event.time, draw))
+            return True
+        if kept is None or event.decision is None or event.about != kept.draw.sequence:
+            self._verification.add(f"{at} repeats {body['follows']!r}, which its unit does not keep")
+            return False
+        self._kept[unit] = kept._replace(event_id=event_id, number=kept.number + 1)
+        if self._is_known:
+            fold.settle()
+        seen = Seen(body["context"], event.body.get("surprises", {}))
+        again = repeat_draw(
+            kept._replace(draw=kept.draw._replace(body=event.decision)),
+            unit,
+            seen,
+            available,
+            version=fold.version if self._is_known else body["version"],
+            drawn_from=fold.actions_at(kept.draw.body["version"]),
+            actions=fold.config.actions,
+        )
+        if again == body:
+            self._verification.decided_again += 1
+        else:
+            self._verification.add(f"{at} is not what it says it repeats")
+        return False
+
     def _check_outcome(self, event: Event) -> None:
         event_id, verification = event.event_id or "", self._verification
         verification.outcomes += 1
-        decision, config = self._decided.get(event_id), self._fold.config
+        decision, config = self._decided.get(decision_id(event_id)), self._fold.config
+        if "name" in event.body or event.kind in (kinds.PART, kinds.EARLY):
+            self._parts.check_part(event, config, decision)
+            return
         at = f"{event.kind} outcome {event.sequence} ({event_id!r})"
         if (event.about is None) != (event.kind == kinds.DANGLING or decision is None):
             verification.add(f"{at} points to decision {event.about}")
@@ -221,6 +269,8 @@ class _Walk:
                 verification.add(f"{at} contradicts no other outcome")
         elif decision is None or event.about != decision[0]:
             verification.add(f"{at} has no decision before it")
+        elif config.outcomes:
+            self._parts.check_value(event, config)
         else:
             limit = None if config.outcome_window is None else decision[1] + config.window_length
             if (event.kind == kinds.LATE) != (limit is not None and event.time > limit):
@@ -228,6 +278,13 @@ class _Walk:
         if (event_id, event.kind) in self._reported:
             verification.add(f"{at} is the second one of its event id")
         self._reported[event_id, event.kind] = event.body["outcome"]
+
+    def _check_retired(self, event: Event) -> None:
+        actions, label = self._fold.config.actions, event.body["action"]
+        gone = [each for each, _ in self._fold.retired]
+        is_new = (label in gone) == (event.kind == kinds.REINSTATED)
+        if not is_new or label not in actions or (event.kind == kinds.RETIRED and {*actions} <= {*gone, label}):
+            self._verification.add(f"{event.kind} {event.sequence} cannot be of the action {label!r}")
 
     def _check_aside(self, event: Event) -> None:
         decision = self._decided.get(event.body.get("event_id", ""))

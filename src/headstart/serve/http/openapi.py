@@ -9,14 +9,19 @@ from headstart import __version__
 from headstart.estimates.outliers import Range
 from headstart.serve.columns import Kind
 from headstart.serve.config import Label
-from headstart.serve.engine.asks import MAX_EVENT_ID
 from headstart.serve.engine.bounds import LIMIT
 from headstart.serve.engine.surprises import CATEGORY_PATTERN, LARGEST_WHOLE, LONGEST_CATEGORY
+from headstart.serve.http.report_schema import EVENT_ID, UNIT, report_schema
 from headstart.serve.http.wire import MAX_BATCH
+from headstart.serve.outcomes import NO_OUTCOMES, NamedOutcomes
 
 Schema: TypeAlias = Mapping[str, object]  # of JSON
-_EVENT_ID = {"type": "string", "minLength": 1, "maxLength": MAX_EVENT_ID, "pattern": r"^[ -~]+$"}
-_MAYBE_ID = {**_EVENT_ID, "type": ["string", "null"], "description": "Made by the service if there is none."}
+_MAYBE_ID = {**EVENT_ID, "type": ["string", "null"], "description": "Made by the service if there is none."}
+_MAYBE_UNIT = {
+    **UNIT,
+    "type": ["string", "null"],
+    "description": "Who comes back: the same unit keeps its action, as long as the experiment says.",
+}
 _ASK = {
     "type": "object",
     "description": "As for one user; an error in the context or the actions is answered in its place.",
@@ -25,24 +30,8 @@ _ASK = {
         "context": {"type": ["object", "null"]},
         "available": {"type": ["array", "null"], "minItems": 1},
         "event_id": _MAYBE_ID,
+        "unit": _MAYBE_UNIT,
     },
-}
-_NUMBER = {"type": ["number", "boolean"], "description": "What came of the decision; 0 is an outcome."}
-_REPORT = {
-    "type": "object",
-    "description": "As for one decision; an outcome that is not allowed is answered in its place.",
-    "required": ["event_id", "outcome"],
-    "additionalProperties": False,
-    "properties": {"event_id": {**_EVENT_ID, "example": "order-4711"}, "outcome": _NUMBER},
-}
-_WITHIN = {
-    "minimum": -LIMIT,
-    "maximum": LIMIT,
-    "description": "What came of the decision, within the experiment's outcome_range; 0 is an outcome.",
-}
-_OUTCOME = {
-    **{name: value for name, value in _REPORT.items() if name != "description"},
-    "properties": {"event_id": {**_EVENT_ID, "example": "order-4711"}, "outcome": {**_NUMBER, **_WITHIN}},
 }
 _RECEIPT = {
     "type": "object",
@@ -51,7 +40,12 @@ _RECEIPT = {
         "event_id": {"type": "string"},
         "status": {
             "type": "string",
-            "description": "applied, waiting, duplicate, conflicting, late, dangling or set_aside.",
+            "description": "applied, waiting, duplicate, conflicting, late, early, dangling or set_aside.",
+        },
+        "outcomes": {
+            "type": "object",
+            "description": "Of outcomes with names, what became of each.",
+            "additionalProperties": {"type": "string"},
         },
     },
 }
@@ -68,6 +62,7 @@ _DECISION = {
             "additionalProperties": {"type": "number", "minimum": 0, "maximum": 1},
         },
         "version": {"type": "integer", "description": "The last event that changed what the policy would do."},
+        "follows": {"type": "string", "description": "The event id of the decision whose action its unit keeps."},
     },
 }
 _ERROR = {
@@ -97,19 +92,21 @@ _REFUSALS = {
 }
 
 
-def write_document(experiments: Mapping[str, Schema]) -> dict[str, object]:
-    """The document for these experiments: {name: JSON schema of its decide request}."""
+def write_document(
+    experiments: Mapping[str, Schema], named: Mapping[str, NamedOutcomes] | None = None
+) -> dict[str, object]:
+    """The document for these experiments: {name: JSON schema of its decide request}, and outcomes with names."""
     paths: dict[str, object] = {}
     for name, decide in experiments.items():
-        at = f"/v1/{name}"
+        at, outcomes = f"/v1/{name}", (named or {}).get(name, NO_OUTCOMES)
         paths[f"{at}/decide"] = {"post": _post("Decide for one user", decide, _ref("Decision"), 409)}
         paths[f"{at}/decide/batch"] = {
             "post": _post("Decide for many users, in one commit", _many("decisions", _ASK),
                           _many("decisions", {"anyOf": [_ref("Decision"), _ref("Error")]}), 409)
         }  # fmt: skip
-        paths[f"{at}/outcome"] = {"post": _post("Report an outcome", _ref("Outcome"), _ref("Receipt"))}
+        paths[f"{at}/outcome"] = {"post": _post("Report an outcome", report_schema(outcomes), _ref("Receipt"))}
         paths[f"{at}/outcome/batch"] = {
-            "post": _post("Report many outcomes", _many("outcomes", _REPORT),
+            "post": _post("Report many outcomes", _many("outcomes", report_schema(outcomes, is_in_batch=True)),
                           _many("outcomes", {"anyOf": [_ref("Receipt"), _ref("Error")]}))
         }  # fmt: skip
         paths[f"{at}/state"] = {"get": _get("What the policy believes")}
@@ -126,7 +123,7 @@ def write_document(experiments: Mapping[str, Schema]) -> dict[str, object]:
         "info": {"title": "headstart decision service", "version": __version__},
         "paths": paths,
         "components": {
-            "schemas": {"Decision": _DECISION, "Outcome": _OUTCOME, "Receipt": _RECEIPT, "Error": _ERROR},
+            "schemas": {"Decision": _DECISION, "Receipt": _RECEIPT, "Error": _ERROR},
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
         },
     }
@@ -166,6 +163,7 @@ def decide_schema(
             "context": context,
             "available": {"type": ["array", "null"], "minItems": 1, "items": {"enum": list(actions)}},
             "event_id": _MAYBE_ID,
+            "unit": _MAYBE_UNIT,
         },
     }
     if columns:

@@ -20,6 +20,7 @@ from headstart.serve.http.wire import (
     read_many,
     read_outcome,
     read_reason,
+    read_retire,
 )
 
 P = ParamSpec("P")
@@ -51,6 +52,8 @@ class Posts:
             "withdraw-log": Post("admin", self._withdraw_log),
             "set-aside": Post("admin", self._set_aside),
             "take-back": Post("admin", self._take_back),
+            "retire": Post("admin", self._retire),
+            "reinstate": Post("admin", self._reinstate),
         }
 
     async def _decide(self, caller: Caller, experiment: str, body: Fields) -> object:
@@ -105,6 +108,16 @@ class Posts:
         event_id, reason = read_aside(body)
         return await _steer(
             self._engine.take_back, experiment, event_id, reason, by=caller.name, address=caller.address
+        )
+
+    async def _retire(self, caller: Caller, experiment: str, body: Fields) -> object:
+        action, reason = read_retire(body)
+        return await _steer(self._engine.retire, experiment, action, reason, by=caller.name, address=caller.address)
+
+    async def _reinstate(self, caller: Caller, experiment: str, body: Fields) -> object:
+        action, reason = read_retire(body)
+        return await _steer(
+            self._engine.reinstate, experiment, action, reason, by=caller.name, address=caller.address
         )
 
     def _refused(self, caller: Caller, error: HeadstartError) -> ErrorAnswer:

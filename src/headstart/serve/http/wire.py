@@ -10,9 +10,14 @@ from typing import NamedTuple, TypedDict
 
 import orjson
 
-from headstart.serve.engine.asks import MAX_EVENT_ID, User
+from headstart.errors import OptionError
+from headstart.serve.config import Label
+from headstart.serve.engine.asks import User, check_event_id
+from headstart.serve.engine.parts import check_report_id
+from headstart.serve.units import Unit, check_unit
 
 MAX_BATCH = 1000
+_NAMES = {"event_id": check_event_id, "unit": check_unit, "report_id": check_report_id}
 _KINDS = {dict: "an object", list: "a list", str: "text", bool: "true or false", int: "a number", float: "a number"}
 
 
@@ -25,10 +30,11 @@ class RequestError(Exception):
 
 
 class OutcomeRequest(NamedTuple):
-    """What came of a decision."""
+    """What came of a decision, or of a unit's newest one."""
 
-    event_id: str
-    outcome: float
+    of: str | Unit
+    outcome: float | dict[str, float]  # or several by their names
+    report_id: str | None
 
 
 class ErrorAnswer(TypedDict):
@@ -59,29 +65,51 @@ def read_object(body: bytes) -> dict[str, object]:
 
 
 def read_decide(request: object, place: str = "") -> User:
-    """One decision's request: {context?, available?, event_id?}."""
-    value = _check_fields(request, ("context", "available", "event_id"), place)
+    """One decision's request: {context?, available?, event_id?, unit?}."""
+    value = _check_fields(request, ("context", "available", "event_id", "unit"), place)
     context, available = value.get("context"), value.get("available")
     if context is not None and not isinstance(context, dict):
         raise _invalid(f"{place}context must be an object of columns, got {_kind(context)}")
     if available is not None and (not isinstance(available, list) or not available):
         raise _invalid(f"{place}available must be a list of at least one action")
-    event_id = value.get("event_id")
-    known = None if event_id is None else _check_event_id(event_id, place)
-    return {"context": context, "available": available, "event_id": known}
+    event_id, unit = (
+        None if value.get(name) is None else _check_name(name, value[name], place) for name in ("event_id", "unit")
+    )
+    return {"context": context, "available": available, "event_id": event_id, "unit": unit}
 
 
 def read_outcome(report: object, place: str = "") -> OutcomeRequest:
-    """One outcome's report: {event_id, outcome}. An outcome of 0 is an outcome."""
-    value = _check_fields(report, ("event_id", "outcome"), place)
-    if "event_id" not in value:
-        raise _invalid(f"{place}event_id is missing")
-    outcome = value.get("outcome")
-    if isinstance(outcome, bool):
-        outcome = float(outcome)
-    if not isinstance(outcome, int | float) or not math.isfinite(outcome):
-        raise _invalid(f"{place}outcome must be a finite number, got {_kind(outcome)}")
-    return OutcomeRequest(_check_event_id(value["event_id"], place), float(outcome))
+    """One report: {event_id or unit, outcome or outcomes, report_id?}. An outcome of 0 is an outcome."""
+    value = _check_fields(report, ("event_id", "unit", "outcome", "outcomes", "report_id"), place)
+    if "event_id" not in value and "unit" not in value:
+        raise _invalid(f"{place}event_id is missing (or unit, for the newest decision of a unit)")
+    if "event_id" in value and "unit" in value:
+        raise _invalid(f"{place}event_id and unit are both there: which decision is meant?")
+    if "outcome" in value and "outcomes" in value:
+        raise _invalid(f"{place}outcome and outcomes are both there: what came?")
+    report_id = _check_name("report_id", value["report_id"], place) if "report_id" in value else None
+    came = (
+        _read_named(value["outcomes"], place)
+        if "outcomes" in value
+        else _read_number(f"{place}outcome", value.get("outcome"))
+    )
+    if "unit" in value:
+        return OutcomeRequest(Unit(_check_name("unit", value["unit"], place)), came, report_id)
+    return OutcomeRequest(_check_name("event_id", value["event_id"], place), came, report_id)
+
+
+def _read_named(value: object, place: str) -> dict[str, float]:
+    if not isinstance(value, dict) or not value:
+        raise _invalid(f"{place}outcomes must be an object of at least one outcome by name, got {_kind(value)}")
+    return {name: _read_number(f"{place}outcomes.{name:.80}", each) for name, each in value.items()}
+
+
+def _read_number(at: str, value: object) -> float:
+    if isinstance(value, bool):
+        return float(value)
+    if not isinstance(value, int | float) or not math.isfinite(value):
+        raise _invalid(f"{at} must be a finite number, got {_kind(value)}")
+    return float(value)
 
 
 def read_aside(request: object) -> tuple[str, str]:
@@ -89,8 +117,17 @@ def read_aside(request: object) -> tuple[str, str]:
     value = _check_fields(request, ("event_id", "reason"), "")
     if "event_id" not in value:
         raise _invalid("event_id is missing")
-    event_id = _check_event_id(value["event_id"], "")
+    event_id = _check_name("event_id", value["event_id"], "")
     return event_id, read_reason({name: each for name, each in value.items() if name != "event_id"})
+
+
+def read_retire(request: object) -> tuple[Label, str]:
+    """Which action is meant, and why: {action, reason?}."""
+    value = _check_fields(request, ("action", "reason"), "")
+    action = value.get("action")
+    if not isinstance(action, str | int) or isinstance(action, bool):
+        raise _invalid("action must be an action's name")
+    return action, read_reason({name: each for name, each in value.items() if name != "action"})
 
 
 def read_many(value: dict[str, object], name: str) -> list[object]:
@@ -120,10 +157,12 @@ def _check_fields(value: object, known: tuple[str, ...], place: str) -> dict[str
     return value
 
 
-def _check_event_id(event_id: object, place: str) -> str:
-    if not isinstance(event_id, str) or not 1 <= len(event_id) <= MAX_EVENT_ID or not event_id.isprintable():
-        raise _invalid(f"{place}event_id must be 1 to {MAX_EVENT_ID} printable characters")
-    return event_id
+def _check_name(field: str, name: object, place: str) -> str:
+    """An event id, a unit or a report's id: what the engine takes."""
+    try:
+        return _NAMES[field](name)
+    except OptionError as error:
+        raise _invalid(f"{place}{error}") from None
 
 
 def _invalid(message: str) -> RequestError:

@@ -15,6 +15,8 @@ OUTCOME = "outcome"  # the first one in its window: the one that is learnt
 LATE = "late"  # after the window: kept, not learnt
 DANGLING = "dangling"  # no such decision: kept, never learnt, even if a decision of that id comes later
 CONFLICTING = "conflicting"  # another value for an outcome that is known: kept, the first one counts
+PART = "part"  # one outcome of those with names, in its window: what a value is made of
+EARLY = "early"  # one that came before its delay was over: kept, not counted
 CONFIGURATION = "configuration"
 WARM_START = "warm_start"
 LOG_WITHDRAWN = "log_withdrawn"
@@ -25,9 +27,11 @@ UNFROZEN = "unfrozen"
 ROLLED_BACK = "rolled_back"
 SET_ASIDE = "set_aside"  # a decision's outcome is neither learnt nor counted, whether it has come or will
 TAKEN_BACK = "taken_back"  # it is again
+RETIRED = "retired"  # an action is shown no more; what is known of it stays
+REINSTATED = "reinstated"  # it is shown again
 KINDS = (
-    DECISION, OUTCOME, LATE, DANGLING, CONFLICTING, CONFIGURATION, WARM_START, LOG_WITHDRAWN, WINDOW_CLOSED,
-    ACCEPTED, FROZEN, UNFROZEN, ROLLED_BACK, SET_ASIDE, TAKEN_BACK,
+    DECISION, OUTCOME, LATE, DANGLING, CONFLICTING, PART, EARLY, CONFIGURATION, WARM_START, LOG_WITHDRAWN,
+    WINDOW_CLOSED, ACCEPTED, FROZEN, UNFROZEN, ROLLED_BACK, SET_ASIDE, TAKEN_BACK, RETIRED, REINSTATED,
 )  # fmt: skip
 BUILDS = (CONFIGURATION, WARM_START, LOG_WITHDRAWN, SET_ASIDE, TAKEN_BACK)  # after which a policy is built anew
 
@@ -48,6 +52,9 @@ class DecisionBody(TypedDict):
     available: NotRequired[list[Label]]  # not there: all
     is_holdout: NotRequired[bool]  # not there: no
     surprises: NotRequired[dict[str, str]]  # columns that were "missing" or "unseen"; not there: none
+    unit: NotRequired[str]  # whose decision it is; not there: nobody said
+    follows: NotRequired[str]  # the event id of the draw that it repeats; not there: it was drawn
+    number: NotRequired[int]  # among the decisions of that draw, from 2 on; not there: 1
 
 
 class Event(NamedTuple):
@@ -58,7 +65,7 @@ class Event(NamedTuple):
     kind: str
     event_id: str | None
     time: int  # microseconds since 1970, never decreasing
-    about: int | None  # the sequence number of the decision that an outcome is about
+    about: int | None  # the sequence number of the decision that an outcome is about, or that a decision repeats
     body: Body
     decision: DecisionBody | None = None  # that decision's body, where it was asked for
     decided: int = 0  # and its time
@@ -92,13 +99,20 @@ class Decision(NamedTuple):
     version: int  # the sequence number of the last event that changed what the policy would do
     is_holdout: bool
     actions: tuple[Label, ...]  # the experiment's when it was decided
+    follows: str | None = None  # the event id of the decision whose action it repeats; None: it was drawn
 
 
 class Receipt(NamedTuple):
-    """What became of a reported outcome: applied, waiting, duplicate, conflicting, late or dangling."""
+    """What became of a reported outcome: applied, waiting, duplicate, conflicting, late, dangling or set_aside; of
+    outcomes with names, each for itself (early too).
+    """
 
     event_id: str
     status: str
+    outcomes: Mapping[str, str] | None = None  # by name
+
+
+NOTHING: Mapping[str, float] = {}
 
 
 class Learnt(NamedTuple):
@@ -111,6 +125,7 @@ class Learnt(NamedTuple):
     outcome: float
     is_default: bool
     about: int  # the decision's sequence number
+    outcomes: Mapping[str, float] = NOTHING  # by name, where they have one
 
 
 def write_body(body: Body) -> str:
@@ -139,4 +154,5 @@ def as_decision(event_id: str, body: DecisionBody, actions: Sequence[Label]) -> 
         body["version"],
         body.get("is_holdout", False),
         tuple(actions),
+        body.get("follows"),
     )

@@ -13,7 +13,7 @@ one that inserts, moves the head and commits.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,8 @@ from headstart.serve.store.epochs import check_finished
 from headstart.serve.store.events import Event, Row, read_body
 from headstart.serve.store.leases import Leases
 from headstart.serve.store.migration import INSERT_EVENTS, as_json, find_version, migrate
-from headstart.serve.store.store import Found, Head, Ids, Known, Query, Question
+from headstart.serve.store.store import NOTHING, Found, Head, Known, Query, Question, Sought, Trace
+from headstart.serve.store.traces import add_trace
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -39,6 +40,20 @@ _MOVE_HEAD = "UPDATE heads SET sequence = %s, time = %s, hash = %s WHERE experim
 _FIND = """
 SELECT e.event_id, e.kind, e.sequence, e.time, e.body
 FROM unnest(%s::text[]) AS ids (event_id) JOIN events e ON e.experiment = %s AND e.event_id = ids.event_id"""
+# Of each unit the newest decision, the draw that it repeats, and all that is known under its event id. In the
+# order of the index: asked for the highest sequence number alone, the planner may walk back through all events.
+_FIND_UNITS = f"""
+SELECT u.unit, f.event_id, f.kind, f.sequence, f.time, f.body, d.event_id, d.sequence, d.time, d.body
+FROM unnest(%s::text[]) AS u (unit)
+CROSS JOIN LATERAL (
+  SELECT experiment, {schema.POSTGRES_UNIT} AS unit, sequence, event_id, about FROM events
+  WHERE kind = 'decision' AND ({schema.POSTGRES_UNIT}) IS NOT NULL
+  AND (experiment, {schema.POSTGRES_UNIT}, sequence) <= (%s, u.unit, 9223372036854775807)
+  ORDER BY experiment DESC, ({schema.POSTGRES_UNIT}) DESC, sequence DESC LIMIT 1
+) e
+JOIN events d ON d.experiment = e.experiment AND d.sequence = coalesce(e.about, e.sequence)
+JOIN events f ON f.experiment = e.experiment AND f.event_id = e.event_id
+WHERE e.experiment = %s AND e.unit = u.unit"""
 
 
 class PostgresStore:
@@ -73,12 +88,12 @@ class PostgresStore:
         return time.monotonic() + self._connections.deadline
 
     @contextmanager
-    def writing(self, experiment: str, ids: Ids = (), ahead: Question | None = None) -> Iterator[_Turn]:
+    def writing(self, experiment: str, sought: Sought = NOTHING, ahead: Question | None = None) -> Iterator[_Turn]:
         """A turn of writing. After a failure the connection is thrown away: what it thinks is no longer known."""
         until = self._from_now()
         with self._connections.translated():
             try:
-                turn = self._begin(experiment, list(ids), ahead, until)
+                turn = self._begin(experiment, sought, ahead, until)
                 with self._connections.within(self._writers[experiment].line, until):
                     yield turn
                     turn.commit()
@@ -86,12 +101,12 @@ class PostgresStore:
                 self._drop_writer(experiment)
                 raise
 
-    def _begin(self, experiment: str, ids: list[str], ahead: Question | None, until: float) -> _Turn:
+    def _begin(self, experiment: str, sought: Sought, ahead: Question | None, until: float) -> _Turn:
         writer = self._writers.get(experiment)
         if writer is not None:
             try:
                 with self._connections.within(writer.line, until):
-                    return _Turn(writer, experiment, ids, ahead)
+                    return _Turn(writer, experiment, sought, ahead)
             except Exception:
                 self._drop_writer(experiment)
                 if (
@@ -100,7 +115,7 @@ class PostgresStore:
                     raise
         writer = self._writers[experiment] = _Writer(self._connections.open(until))
         with self._connections.within(writer.line, until):
-            return _Turn(writer, experiment, ids, ahead)
+            return _Turn(writer, experiment, sought, ahead)
 
     def _drop_writer(self, experiment: str) -> None:
         writer = self._writers.pop(experiment, None)
@@ -166,39 +181,49 @@ class _Writer:
 class _Turn:
     """What is written goes off with the commit."""
 
-    def __init__(self, writer: _Writer, experiment: str, ids: list[str], ahead: Question | None) -> None:
+    def __init__(self, writer: _Writer, experiment: str, sought: Sought, ahead: Question | None) -> None:
         self._writer, self._experiment, self._ahead = writer, experiment, ahead
         self.found: Found = {}
+        self.traces: dict[str, Trace] = {}
         writer.execute("BEGIN")
-        row = self._begin(ids)
+        row = self._begin(sought)
         if row is None:  # the experiment's first turn
             writer.execute(_FIRST_HEAD, (experiment,))
-            row = self._begin(ids)
+            row = self._begin(sought)
             assert row is not None
         self.head = Head(*row)
 
-    def _begin(self, ids: list[str]) -> Row | None:
+    def _begin(self, sought: Sought) -> Row | None:
         """Lock the head; what is asked in the same breath is answered by what the store holds from then on."""
         head = self._writer.execute(_LOCK_HEAD, (self._experiment,))
-        found = self._writer.execute(_FIND, (ids, self._experiment)) if ids else None
+        keep = self._seek(sought)
         if self._ahead is not None:
             statement, parameters = self._ahead
             self._answered = self._writer.execute(in_dialect(statement), parameters)
         self._writer.sync()
-        self._keep(found or ())
+        keep()
         return head.fetchone()
 
-    def find(self, ids: Ids) -> None:
-        """Look up event ids."""
-        wanted = list(ids)
-        if wanted:
-            found = self._writer.execute(_FIND, (wanted, self._experiment))
+    def find(self, sought: Sought) -> None:
+        """Look up event ids and units, in one round trip."""
+        if sought.ids or sought.units:
+            keep = self._seek(sought)
             self._writer.sync()
-            self._keep(found)
+            keep()
 
-    def _keep(self, found: Iterable[Row]) -> None:
-        for event_id, kind, sequence, when, body in found:
-            self.found.setdefault(event_id, {})[kind] = Known(sequence, when, read_body(body))
+    def _seek(self, sought: Sought) -> Callable[[], None]:
+        """Ask for what is sought; what is returned keeps the answers, once they are there."""
+        ids, units, name = list(sought.ids), list(sought.units), self._experiment
+        found = self._writer.execute(_FIND, (ids, name)) if ids else ()
+        traced = self._writer.execute(_FIND_UNITS, (units, name, name)) if units else ()
+
+        def keep() -> None:
+            for event_id, kind, sequence, when, body in found:
+                self.found.setdefault(event_id, {})[kind] = Known(sequence, when, read_body(body))
+            for row in traced:
+                add_trace(self.found, self.traces, row)
+
+        return keep
 
     def query(self, statement: str, parameters: tuple[object, ...] = ()) -> list[Row]:
         """Rows, as seen in this turn."""

@@ -31,6 +31,12 @@ SELECT max(w.sequence), count(*) FROM (
   SELECT e.sequence, e.time FROM events e
   WHERE e.experiment = ? AND e.sequence > ? AND e.kind = 'decision' ORDER BY e.sequence LIMIT ?
 ) w WHERE w.time < ?"""
+READ_DECIDED = """
+SELECT d.sequence, d.event_id, d.time, d.body FROM events d
+WHERE d.experiment = ? AND d.kind = 'decision' AND d.sequence > ? AND d.sequence <= ? ORDER BY d.sequence"""
+READ_PARTS = """
+SELECT p.about, p.body FROM events p
+WHERE p.experiment = ? AND p.kind = 'part' AND p.about > ? AND p.about <= ? ORDER BY p.about, p.sequence"""
 READ_JOINED = """
 SELECT d.sequence, d.event_id, d.time, d.body, o.body, o.time FROM events d
 LEFT JOIN events o ON o.experiment = d.experiment AND o.event_id = d.event_id AND o.kind = 'outcome'

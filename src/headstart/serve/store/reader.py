@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from headstart.serve.errors import StoreCorrupt
 from headstart.serve.store import questions
 from headstart.serve.store.chain import GENESIS, next_hash
-from headstart.serve.store.events import Body, Event, Learnt, Row, decision_body, read_body
+from headstart.serve.store.events import NOTHING, Body, DecisionBody, Event, Learnt, Row, decision_body, read_body
 from headstart.serve.store.store import Head, Query, Question
 
 PAGE = 5_000  # rows read at a time: no reader holds a transaction for long
@@ -18,6 +18,12 @@ def as_event(row: Row) -> Event:
     """A row of READ_EVENTS, READ_KIND or READ_STEERING."""
     known = None if row[7] is None else decision_body(read_body(row[7]))
     return Event(row[0], row[1], row[2], row[3], row[4], row[5], read_body(row[6]), known, row[8] or 0, row[9])
+
+
+def as_learnt(sequence: int, time: int, decided: int, decision: DecisionBody, outcome: Body, about: int) -> Learnt:
+    """An `outcome` event that counts as it comes."""
+    named = outcome.get("outcomes", NOTHING)
+    return Learnt(sequence, time, decided, decision, outcome["outcome"], False, about, named)
 
 
 def page_after(experiment: str, sequence: int, size: int = PAGE) -> Question:
@@ -95,8 +101,9 @@ class Reader:
         while True:
             rows = self._query(questions.READ_LEARNT, (experiment, after, through, PAGE))
             for sequence, time, decided, decision, outcome, about in rows:
-                body, value = decision_body(read_body(decision)), read_body(outcome)["outcome"]
-                yield Learnt(sequence, time, decided, body, value, False, about)
+                yield as_learnt(
+                    sequence, time, decided, decision_body(read_body(decision)), read_body(outcome), about
+                )
             if len(rows) < PAGE:
                 return
             after = rows[-1][0]

@@ -2,8 +2,10 @@
 
 `events` is append-only: nothing updates or deletes a row. Each experiment numbers its own, without gaps since version
 3 (before it, the numbers of all experiments were one row) and in the order of commits. The unique index is the last
-guard of exactly-once: one decision, one outcome per event id. PostgreSQL has one table more, `heads`, whose rows are
-the locks under which writers to an experiment take turns (SQLite has a write lock of its own).
+guard of exactly-once: one decision, one outcome per event id. Since version 4 two indices find the decisions of a
+unit, by what their bodies say of it, and the parts of a decision's value; what has neither is in neither. PostgreSQL
+has one table more, `heads`, whose rows are the locks under which writers to an experiment take turns (SQLite has a
+write lock of its own).
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from typing import NamedTuple
 
 from headstart.serve.errors import StoreCorrupt
 
-CURRENT = 3
+CURRENT = 4
 VERSIONS = "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)"
 INSERT_IDENTITY = "INSERT INTO identity (id, epoch) VALUES (?, 1)"
 READ_OLD = """
@@ -81,6 +83,11 @@ _OTHERS = (
     "CREATE TABLE fits (hash TEXT PRIMARY KEY, body TEXT NOT NULL)",
     "CREATE TABLE probe (filler TEXT NOT NULL)",
 )
+_BY_UNIT = """
+CREATE INDEX by_unit ON events (experiment, ({unit}), sequence) WHERE kind = 'decision' AND ({unit}) IS NOT NULL"""
+_BY_DECISION = "CREATE INDEX by_decision ON events (experiment, about) WHERE kind = 'part'"
+SQLITE_UNIT = "json_extract(body, '$.unit')"
+POSTGRES_UNIT = "body::jsonb ->> 'unit'"
 _MAKE_ROOM = ("DROP INDEX one_per_id", "ALTER TABLE events RENAME TO old_events", "DROP TABLE snapshots")
 
 SQLITE = (
@@ -91,6 +98,7 @@ SQLITE = (
         links_events=True,
         after=("DROP TABLE old_events", _ONE_PER_ID),
     ),
+    Step((_BY_UNIT.format(unit=SQLITE_UNIT), _BY_DECISION)),
 )
 POSTGRES = (
     Step((_FIRST.format(big="BIGINT"), _ONE_PER_ID, "CREATE TABLE head (sequence BIGINT)")),
@@ -100,4 +108,5 @@ POSTGRES = (
         links_events=True,
         after=("DROP TABLE old_events", _ONE_PER_ID, _HEADS, _FILL_HEADS, _LEASES),
     ),
+    Step((_BY_UNIT.format(unit=POSTGRES_UNIT), _BY_DECISION)),
 )

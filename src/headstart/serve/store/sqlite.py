@@ -11,7 +11,7 @@ import os
 import secrets
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from operator import itemgetter
@@ -26,13 +26,24 @@ from headstart.serve.store.chain import GENESIS, in_pages, link_events, link_row
 from headstart.serve.store.damage import check_pages
 from headstart.serve.store.events import Event, Row, read_body
 from headstart.serve.store.questions import READ_HEAD
-from headstart.serve.store.store import Found, Head, Ids, Known, Question
+from headstart.serve.store.store import NOTHING, Found, Head, Known, Question, Sought, Trace
+from headstart.serve.store.traces import add_trace
 
 _BUSY_SECONDS = 10.0
 _PAGE = 5_000  # rows moved at a time
 _FIND = """
 SELECT json_group_array(json_array(e.event_id, e.kind, e.sequence, e.time, e.body))
 FROM json_each(?) ids CROSS JOIN events e INDEXED BY one_per_id ON e.experiment = ? AND e.event_id = ids.value"""
+# Of each unit the newest decision, the draw that it repeats, and all that is known under its event id.
+_FIND_UNITS = f"""
+SELECT json_group_array(json_array(
+  u.value, f.event_id, f.kind, f.sequence, f.time, f.body, d.event_id, d.sequence, d.time, d.body))
+FROM json_each(?) u
+CROSS JOIN events e ON e.experiment = ? AND e.sequence = (
+  SELECT sequence FROM events INDEXED BY by_unit WHERE experiment = ? AND {schema.SQLITE_UNIT} = u.value
+  AND kind = 'decision' AND {schema.SQLITE_UNIT} IS NOT NULL ORDER BY sequence DESC LIMIT 1)
+CROSS JOIN events d ON d.experiment = e.experiment AND d.sequence = coalesce(e.about, e.sequence)
+CROSS JOIN events f INDEXED BY one_per_id ON f.experiment = e.experiment AND f.event_id = e.event_id"""
 _INSERT = """
 INSERT INTO events (sequence, experiment, kind, event_id, time, about, body, hash)
 SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7
@@ -119,7 +130,7 @@ class SQLiteStore:
         connection.execute("COMMIT")
 
     @contextmanager
-    def writing(self, experiment: str, ids: Ids = (), ahead: Question | None = None) -> Iterator[_Turn]:
+    def writing(self, experiment: str, sought: Sought = NOTHING, ahead: Question | None = None) -> Iterator[_Turn]:
         """A turn of writing. After a failure the connection is thrown away: what it thinks is no longer known."""
         if not self._turn.acquire(timeout=_BUSY_SECONDS):
             raise StoreUnavailable(f"{self.path}: another experiment's commit has taken {_BUSY_SECONDS:g} s")
@@ -130,7 +141,7 @@ class SQLiteStore:
                         self._drop_writer()
                     writer = self._open_writer()
                     writer.execute("BEGIN IMMEDIATE")
-                    yield _Turn(writer, experiment, ids)
+                    yield _Turn(writer, experiment, sought)
                     writer.execute("COMMIT")
                     if self._find_file() != self._written:
                         raise StoreUnavailable(f"{self.path} was moved or replaced while it was written to")
@@ -206,20 +217,27 @@ def _link_old_events(connection: sqlite3.Connection) -> None:
 
 
 class _Turn:
-    def __init__(self, connection: sqlite3.Connection, experiment: str, ids: Ids) -> None:
+    def __init__(self, connection: sqlite3.Connection, experiment: str, sought: Sought) -> None:
         self._connection, self._experiment = connection, experiment
         self.head = Head(*connection.execute(READ_HEAD, (experiment,)).fetchone())
         self.found: Found = {}
-        self.find(ids)
+        self.traces: dict[str, Trace] = {}
+        self.find(sought)
 
-    def find(self, ids: Ids) -> None:
-        """Look up event ids, in one step."""
-        wanted = list(ids)
-        if wanted:
-            parameters = orjson.dumps(wanted).decode(), self._experiment
-            text = self._connection.execute(_FIND, parameters).fetchone()[0]
-            for event_id, kind, sequence, time, body in orjson.loads(text):
+    def find(self, sought: Sought) -> None:
+        """Look up event ids in one step, and units in one."""
+        if sought.ids:
+            for event_id, kind, sequence, time, body in self._ask(_FIND, sought.ids, 1):
                 self.found.setdefault(event_id, {})[kind] = Known(sequence, time, read_body(body))
+        if sought.units:
+            for row in self._ask(_FIND_UNITS, sought.units, 2):
+                add_trace(self.found, self.traces, row)
+
+    def _ask(self, statement: str, names: Sequence[str], times: int) -> list[Row]:
+        """Rows that come as one JSON text; the experiment is asked for so many times."""
+        parameters = orjson.dumps(names).decode(), *[self._experiment] * times
+        rows: list[Row] = orjson.loads(self._connection.execute(statement, parameters).fetchone()[0])
+        return rows
 
     def query(self, statement: str, parameters: tuple[object, ...] = ()) -> list[Row]:
         """Rows, as seen in this turn."""

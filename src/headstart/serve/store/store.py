@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
@@ -34,7 +34,23 @@ class Known(NamedTuple):
     body: Body
 
 
-Ids = Iterable[str]  # event ids
+class Trace(NamedTuple):
+    """A unit's newest decision, and the draw that it repeats (itself, if it was drawn)."""
+
+    event_id: str
+    number: int  # among the decisions of that draw
+    draw_id: str
+    draw: Known
+
+
+class Sought(NamedTuple):
+    """What a turn looks up: what is known under event ids, and the newest decisions of units."""
+
+    ids: Sequence[str] = ()
+    units: Sequence[str] = ()
+
+
+NOTHING = Sought()
 Question = tuple[str, tuple[object, ...]]  # in the words of `questions`, and its parameters
 Found = dict[str, dict[str, Known]]
 
@@ -43,10 +59,11 @@ class Transaction(Protocol):
     """A turn of writing to one experiment: no other writer is in between, in this process or another."""
 
     head: Head
-    found: Found  # what is known under the event ids that the turn was begun for, and those that were looked up since
+    found: Found  # what is known under the event ids that were looked up, and those of the units' newest decisions
+    traces: dict[str, Trace]  # by unit; a unit that nobody decided for has none
 
-    def find(self, ids: Ids) -> None:
-        """Look up more event ids."""
+    def find(self, sought: Sought) -> None:
+        """Look up more than the turn was begun for."""
 
     def query(self, statement: str, parameters: tuple[object, ...] = ()) -> list[Row]:
         """The rows that a question has, as seen in this turn."""
@@ -65,11 +82,11 @@ class Store(Protocol):
     """A log per experiment."""
 
     def writing(
-        self, experiment: str, ids: Ids = (), ahead: Question | None = None
+        self, experiment: str, sought: Sought = NOTHING, ahead: Question | None = None
     ) -> AbstractContextManager[Transaction]:
         """A turn of writing, durable when it ends; raises StoreUnavailable and leaves nothing if it cannot be.
 
-        What is known under `ids` is looked up as it begins; a question that will be asked in it may be given ahead.
+        What is `sought` is looked up as it begins; a question that will be asked in it may be given ahead.
         """
 
     def query(self, statement: str, parameters: tuple[object, ...] = ()) -> list[Row]:

@@ -53,6 +53,8 @@ def _tell(kind: str, body: Body) -> str:
         return f"began with a log of {body['rows']:,} rows"
     if kind == kinds.ROLLED_BACK:
         return f"rolled back to version {body['to']:,}"
+    if kind in (kinds.RETIRED, kinds.REINSTATED):
+        return f"{kind} the action {body['action']}"
     if kind in (kinds.SET_ASIDE, kinds.TAKEN_BACK):
         return f"{kind.replace('_', ' ')}: {body['event_id']}"
     return _WORDS.get(kind, kind.replace("_", " "))

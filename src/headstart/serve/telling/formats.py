@@ -56,7 +56,7 @@ def write_parquet(export: Export, file: IO[bytes]) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    columns, labels = export.columns, export.labels
+    columns, labels, named = export.columns, export.labels, [(name, pa.float64()) for name in export.outcomes]
     fields = [(name, pa.float64() if kind == "number" else pa.string()) for name, kind in columns.items()]
     schema = pa.schema(
         [
@@ -68,6 +68,9 @@ def write_parquet(export: Export, file: IO[bytes]) -> None:
             ("version", pa.int64()),
             ("is_holdout", pa.bool_()),
             ("is_set_aside", pa.bool_()),
+            ("unit", pa.string()),
+            ("follows", pa.string()),
+            *([("outcomes", pa.struct(named))] if named else []),
             *([("context", pa.struct(fields))] if fields else []),
             ("probabilities", pa.struct([(label, pa.float64()) for label in labels])),
         ]

@@ -1,8 +1,9 @@
 """headstart's own decision log, as the service writes it: JSON lines, Parquet, or a table.
 
 A row: event_id, time, context (named columns, or a list of numbers; none if the experiment has no contexts), action,
-propensity, probabilities (of every action, by label) and outcome, which is missing until it comes. Other columns
-(version, is_holdout, is_set_aside) are no contexts; `where={"is_holdout": False}` can choose by them.
+propensity, probabilities (of every action, by label), unit (whose decision it is; one without is its own) and
+outcome, which is missing until it comes. Outcomes with names become the columns `outcome.NAME`. Other columns
+(version, is_holdout, is_set_aside, follows) are no contexts; `where={"is_holdout": False}` can choose by them.
 """
 
 from __future__ import annotations
@@ -25,11 +26,20 @@ def _arrange(opened: Opened) -> Opened:
     table = opened.table
     if "outcome" not in table.columns:
         raise LogError(f"{opened.place}: no decision has an outcome yet")
-    columns = {name: table[name] for name in table.columns if name != "context"}
+    columns = {name: table[name] for name in table.columns if name not in ("context", "outcomes")}
+    if "outcomes" in table.columns and table["outcomes"].type().is_struct():
+        named = table["outcomes"]
+        columns |= {f"outcome.{name}": named[name] for name in named.type().names}
+    has_units = "unit" in columns and columns["unit"].type().is_string()
+    if has_units:
+        columns["unit"] = columns["unit"].fill_null(columns["event_id"].cast("string"))
+    else:
+        columns.pop("unit", None)  # no decision has one
     parts = _parts(table, opened.place)
     contexts = {name if name not in columns else f"context.{name}": part for name, part in parts.items()}
     roles = {"action": "action", "outcome": "outcome", "propensity": "propensity", "id": "event_id"}
     roles |= {"timestamp": "time"} if "time" in columns else {}
+    roles |= {"unit": "unit"} if has_units else {}
     kind = table["probabilities"].type()
     return replace(
         opened,

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from benchmarks.sequences import ALPHA, Cell, measure
 from scipy.stats import binom
 
-from benchmarks.sequences import ALPHA, Cell, measure
 from headstart.estimates.sequences import (
     BURN_IN,
     CLOCK,

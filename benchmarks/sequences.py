@@ -141,7 +141,7 @@ def sums_of(life: Life) -> MomentSums:
     """At every look, (looks, K)."""
     w, y = 1.0 / life.propensities, life.outcomes
     e = (y != 0.0).astype(np.float64)
-    rows = [w * e, w * w * e, *(w**i * y**j for i in (1, 2, 3) for j in range(4) if i == 3 or j < 3)]
+    rows = [w * e, *(w**i * y**j for i in (1, 2, 3) for j in range(4) if i == 3 or j < 3)]
     return MomentSums(*add_up(life.actions, rows, life.means.size))
 
 

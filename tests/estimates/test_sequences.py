@@ -27,7 +27,7 @@ def _sums(weights, outcomes):
     """One action's, from its rows."""
     w, y = np.asarray(weights, dtype=float), np.asarray(outcomes, dtype=float)
     e = (y != 0.0).astype(float)
-    rows = [w * e, w**2 * e, w, w * y, w * y**2, w**2, w**2 * y, w**2 * y**2, *(w**3 * y**j for j in range(4))]
+    rows = [w * e, w, w * y, w * y**2, w**2, w**2 * y, w**2 * y**2, *(w**3 * y**j for j in range(4))]
     return MomentSums(*(np.array([row.sum()]) for row in rows))
 
 
@@ -41,6 +41,7 @@ def test_the_boundary_by_hand():
     assert b**2 == pytest.approx(2.0 * math.log(800.0))
     assert chance_beyond(CLOCK, b) == pytest.approx(0.05)
     assert chance_beyond(0.0, 9.0) == 1.0
+    assert chance_beyond(CLOCK, 0.0) == pytest.approx(math.sqrt(2.0))
     assert boundary(np.array([1e-9]), 0.05)[0] > 1e5
 
 

@@ -15,6 +15,8 @@ it is what matters where outcomes are few, rare or skewed:
 - Outcomes that are all 0 or 1. A rate r is within while 2 n KL(r + k (m - r), r) <= b^2, the binomial deviance of n =
   sum(w^2)^3 / sum(w^3)^2 plays of one weight that scatter and lean as these do, k = sum(w) sum(w^3) / sum(w^2)^2; k =
   1 with equal weights. A first success at a large weight moves the mean and proves little: so it has, with k > 1.
+  Successes that are missing prove as much as with a normal sum, (r - m)^2 N <= b^2 r, N Kish's size, whatever the
+  weights: the nearer of the two ends counts, and likewise for failures.
 - Other outcomes. With s the standard error and u the skewness of the sum, drawn towards that of all actions, the
   end on the long tail's side is m + s t with (v t - ln(1 + v t)) 2 / v^2 = b^2, v = 1.5 u: the deviance of a gamma
   distribution, t = b without skewness and about v b^2 / 2 with much. The near end is Hall's (1992), as in
@@ -27,6 +29,7 @@ constants were chosen on.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -39,14 +42,13 @@ BURN_IN = 20.0  # effective outcomes other than 0 before a mean of outcomes beyo
 _PRIOR_ROWS, _SKEWED_ROWS = 10.0, 300.0  # that the scatter and the skewness of all actions count for
 _LEAN = 1.5  # times the skewness that was found: the largest outcomes have not come yet
 _LOST = 1e-9  # a variance below this part of the mean square is rounding
-_HALVINGS = 50
+_HALVINGS = 34
 
 
 class MomentSums(NamedTuple):
     """Sums over the outcomes of each action, (..., K) each, w = 1 / propensity; `wwy` is that of w * w * y."""
 
     we: Floats  # over the outcomes other than 0
-    wwe: Floats
     w: Floats
     wy: Floats
     wyy: Floats
@@ -64,7 +66,7 @@ class MomentSums(NamedTuple):
         with np.errstate(divide="ignore", invalid="ignore"):
             f = np.where(n > 0.0, n.sum(axis=-1, keepdims=True) / n, 0.0)
         g, h = f * f, f * f * f
-        return cls(f * events, g * events, f * n, f * y, f * yy, g * n, g * y, g * yy, h * n, h * y, h * yy, h * yyy)
+        return cls(f * events, f * n, f * y, f * yy, g * n, g * y, g * yy, h * n, h * y, h * yy, h * yyy)
 
 
 class Limits(NamedTuple):
@@ -76,8 +78,8 @@ class Limits(NamedTuple):
 
 
 def events(sums: MomentSums) -> Floats:
-    """Kish's effective size of the outcomes other than 0, (..., K)."""
-    return np.divide(sums.we**2, sums.wwe, out=np.zeros(sums.we.shape), where=sums.wwe > 0.0)
+    """How many outcomes other than 0 the mean is worth, (..., K): their share times Kish's effective size."""
+    return np.divide(sums.we * sums.w, sums.ww, out=np.zeros(sums.we.shape), where=sums.ww > 0.0)
 
 
 def boundary(clock: Floats, alpha: float) -> Floats:
@@ -88,11 +90,9 @@ def boundary(clock: Floats, alpha: float) -> Floats:
 
 
 def chance_beyond(clock: float, b: float) -> float:
-    """The alpha whose boundary is b: the chance that a sequence ever reaches so far; at most 1."""
-    if clock <= 0.0:
-        return 1.0
+    """The alpha whose boundary is b: the chance that a sequence ever reaches so far; beyond 1 it says nothing."""
     c = clock / CLOCK
-    return min(1.0, float(np.exp(0.5 * (np.log1p(c) - b * b * c / (1.0 + c)))))
+    return math.exp(0.5 * (math.log1p(c) - b * b * c / (1.0 + c)))
 
 
 def sequences(sums: MomentSums, alpha: float, *, is_binary: bool) -> Limits:
@@ -149,6 +149,7 @@ class _Rates(NamedTuple):
     means: Floats
     sizes: Floats
     leans: Floats
+    worths: Floats  # Kish's effective size
 
 
 class _Skewed(NamedTuple):
@@ -163,7 +164,7 @@ def _shape(sums: MomentSums, *, is_binary: bool) -> _Rates | _Skewed:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         means = sums.wy / sums.w
         if is_binary:
-            return _Rates(means, sums.ww**3 / sums.www**2, sums.w * sums.www / sums.ww**2)
+            return _Rates(means, sums.ww**3 / sums.www**2, sums.w * sums.www / sums.ww**2, sums.w**2 / sums.ww)
         return _Skewed(means, *_spread(sums, means))
 
 
@@ -182,7 +183,14 @@ def _ends_of_rates(shape: _Rates, b: Floats) -> tuple[Floats, Floats]:
             is_beyond = _divergence(np.clip(rates + shape.leans * (means - rates), 0.0, 1.0), rates) > half
             inside, beyond = np.where(is_beyond, inside, rates), np.where(is_beyond, rates, beyond)
         ends.append(np.where(np.isnan(means), np.nan, beyond))
-    return ends[0], ends[1]
+    few, many = _most_missed(means, shape.worths, b), _most_missed(1.0 - means, shape.worths, b)
+    return np.fmax(ends[0], 1.0 - many), np.fmin(ends[1], few)
+
+
+def _most_missed(means: Floats, sizes: Floats, b: Floats) -> Floats:
+    """The largest rate with (r - m)^2 N / r <= b^2: what is above 0 falls short no more than a normal sum does."""
+    reach = 0.5 * b * b / sizes
+    return means + reach + np.sqrt(reach * (reach + 2.0 * means))
 
 
 def _divergence(seen: Floats, rates: Floats) -> Floats:
@@ -235,7 +243,7 @@ def foresee(sums: MomentSums, chances: Floats, n_users: float) -> MomentSums:
         w = np.where(chances > 0.0, n_users, 0.0)
         ww, www = w * weights, w * weights * weights
         added = (
-            *(w * shares, ww * shares, w, w * firsts, w * seconds, ww, ww * firsts, ww * seconds),
+            *(w * shares, w, w * firsts, w * seconds, ww, ww * firsts, ww * seconds),
             *(www, www * firsts, www * seconds, www * thirds),
         )
     is_drawn = (chances > 0.0) & (sums.w > 0.0)

@@ -32,7 +32,7 @@ class PlainSums:
         sums.heard[action] += 1.0
         sums.others[action] += outcome not in (0.0, 1.0)
         powers = [1.0, outcome, outcome**2, outcome**3]
-        rows = [w, w**2] if outcome != 0.0 else [0.0, 0.0]
+        rows = [w if outcome != 0.0 else 0.0]
         rows += [w**i * y for i, n in ((1, 3), (2, 3), (3, 4)) for y in powers[:n]]
         for row, value in enumerate(rows):
             sums.moments[row, action] += value

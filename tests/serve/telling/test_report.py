@@ -99,7 +99,7 @@ def test_who_has_won_is_said_with_the_chance_of_being_wrong():
     assert clear["rivals"] == []
     assert clear["p"] < 1e-6
     assert clear["text"].startswith("a has won: you may stop.")
-    assert "at most 5%" in clear["text"]
+    assert "at most 5 %" in clear["text"]
     early = judge_stopping(_told([1.0, 0.0] * 3), ["a", "b"], np.array([0.5, 0.5]))
     assert early["winner"] is None
     assert early["rivals"] == ["b"]

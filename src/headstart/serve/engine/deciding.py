@@ -6,6 +6,7 @@ from typing import TypedDict
 
 import numpy as np
 
+from headstart.arrays import Floats
 from headstart.judgement.start.started import Started
 from headstart.parts import Oracle, layers
 
@@ -29,6 +30,13 @@ def describe_policy(policy: Oracle, *, has_context: bool) -> PolicyState:
         "has_context": has_context,
         "reasons": [] if started is None else list(started.reasons),
     }
+
+
+def expect_outcomes(policy: Oracle, context: Floats) -> list[float] | None:
+    """What a policy of `start` expects of each action for a user; None for any other, and for a forest."""
+    started = next((layer for layer in layers(policy) if isinstance(layer, Started)), None)
+    found = None if started is None else started.expected_outcomes(context[None, :])
+    return None if found is None else found[0][0].tolist()
 
 
 def find_trust(policy: Oracle) -> list[float] | None:

@@ -16,6 +16,7 @@ from headstart.serve.http.wire import MAX_BATCH
 
 Schema: TypeAlias = Mapping[str, object]  # of JSON
 _EVENT_ID = {"type": "string", "minLength": 1, "maxLength": MAX_EVENT_ID, "pattern": r"^[ -~]+$"}
+_BY_ID = {"parameters": [{"name": "event_id", "in": "path", "required": True, "schema": _EVENT_ID}]}
 _MAYBE_ID = {**_EVENT_ID, "type": ["string", "null"], "description": "Made by the service if there is none."}
 _ASK = {
     "type": "object",
@@ -114,6 +115,7 @@ def write_document(experiments: Mapping[str, Schema]) -> dict[str, object]:
         }  # fmt: skip
         paths[f"{at}/state"] = {"get": _get("What the policy believes")}
         paths[f"{at}/report"] = {"get": _get("What the page shows")}
+        paths[f"{at}/decisions/{{event_id}}"] = {"get": {**_get("One decision: why, and what came"), **_BY_ID}}
         paths[f"{at}/log"] = {"get": _log()}
     for path, summary in (
         ("/health", "Is the process alive?"),

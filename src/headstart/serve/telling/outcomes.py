@@ -11,6 +11,11 @@ from headstart.serve.config import ExperimentConfig
 NOTHING = "-"
 
 
+def tell_share(share: float | None, digits: int = 0) -> str:
+    """Per cent; a dash for what is not known."""
+    return NOTHING if share is None else f"{100.0 * share:.{digits}f} %"
+
+
 @dataclass(frozen=True)
 class Wording:
     """How an experiment's outcome is told: one that is 0 or 1 for everybody is a share of users."""

@@ -20,12 +20,13 @@ from headstart.serve.telling.audits import Audited, Audits
 from headstart.serve.telling.follower import Follower, Told
 from headstart.serve.telling.gain import find_gain
 from headstart.serve.telling.next_log import judge_next_log
-from headstart.serve.telling.outcomes import Wording
+from headstart.serve.telling.outcomes import Wording, tell_share
 from headstart.serve.telling.report import FREE, Report, Shown
 from headstart.serve.telling.stopping import judge_stopping
 from headstart.serve.telling.story import tell_policy, tell_showing
 
 _PATIENCE = 0.2  # seconds that a page waits for the newest events
+_BY_CONTEXT = "by context"
 _AUDIT_PATIENCE = 2.0  # seconds that it waits for the first audit of a log
 
 
@@ -177,9 +178,10 @@ def _tell_actions(report: Report, state: State, log: LogTold | None) -> list[Sho
         chance, believed, trust = known["chance"], known["policy"]["means"], known["policy"]["trust"]
         told["virtual_plays"] = known["virtual_plays"]
         told["chance"] = chance
-        told["chance_text"] = "by context" if chance is None else f"{chance:.1%}"
-        told["believed"], told["believed_text"] = believed, words.tell(believed)
-        told["trust"], told["trust_text"] = trust, "-" if trust is None else f"{trust:.0%}"
+        told["chance_text"] = _BY_CONTEXT if chance is None else tell_share(chance, 1)
+        told["believed"] = None if state["policy"]["has_context"] else believed  # else it depends on the user
+        told["believed_text"] = _BY_CONTEXT if state["policy"]["has_context"] else words.tell(believed)
+        told["trust"], told["trust_text"] = trust, tell_share(trust)
         told["log_mean"] = None if log is None else log["means"][a]
         told["log_text"] = words.tell(told["log_mean"])
     return actions

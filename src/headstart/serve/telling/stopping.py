@@ -14,6 +14,7 @@ import numpy as np
 
 from headstart.arrays import Bools, Floats
 from headstart.estimates.sequences import MomentSums, differences, foresee, p_value
+from headstart.serve.telling.outcomes import tell_share
 from headstart.serve.telling.report import ALPHA, Report
 
 _MOST = 10_000_000.0  # users: beyond, no number is told
@@ -89,7 +90,7 @@ def _tell(leader: str, rivals: list[str], needed: int | None) -> str:
     if not rivals:
         return (
             f"{leader} has won: you may stop. Whenever you look, such a verdict is ever wrong with a chance of at "
-            f"most {ALPHA:.0%}."
+            f"most {tell_share(ALPHA)}."
         )
     text = f"Not yet: {leader} is ahead of all in its mean, but {_list(rivals)} may still be better."
     if needed is None:

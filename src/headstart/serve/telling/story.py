@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from headstart.serve.config import ExperimentConfig
 from headstart.serve.engine.deciding import PolicyState
+from headstart.serve.telling.outcomes import tell_share
 from headstart.serve.telling.report import Report, Shown
 
 _NAMED = 3  # actions that a sentence names
@@ -15,7 +16,7 @@ def tell_showing(actions: Sequence[Shown], policy: PolicyState, config: Experime
     """Who sees what now."""
     chances = report.chances() if policy["has_context"] else [action["chance"] or 0.0 for action in actions]
     order = sorted(range(len(actions)), key=lambda a: -chances[a])[:_NAMED]
-    shares = [f"{actions[a]['name']} to {chances[a]:.0%}" for a in order]
+    shares = [f"{actions[a]['name']} to {tell_share(chances[a])}" for a in order]
     rest = len(actions) - len(shares)
     told = f"{', '.join(shares)}{f' and {rest} more to the rest' if rest else ''}"
     if policy["has_context"]:

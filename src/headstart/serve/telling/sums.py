@@ -54,7 +54,7 @@ class Sums:
         w, is_event = 1.0 / propensities, (outcomes != 0.0).astype(np.float64)
         powers = (np.ones(len(w)), outcomes, outcomes**2, outcomes**3)
         weighted = (*(w * y for y in powers[:3]), *(w * w * y for y in powers[:3]), *(w**3 * y for y in powers))
-        rows = (w * is_event, w * w * is_event, *weighted)
+        rows = (w * is_event, *weighted)
         self.moments += [np.bincount(actions, row, len(self.actions)) for row in rows]
         self.others += np.bincount(actions, (outcomes != 0.0) & (outcomes != 1.0), len(self.actions))
         self.values += np.stack([np.bincount(groups, row, 2) for row in (is_event, *powers)], axis=1)

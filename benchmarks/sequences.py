@@ -223,7 +223,7 @@ def measure(cell: Cell, runs: int, first: int, n_users: int = N_USERS) -> Found:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=500)
-    parser.add_argument("--first", type=int, default=50_000)
+    parser.add_argument("--first", type=int, default=60_000)
     parser.add_argument("--kind", choices=[*KINDS])
     parser.add_argument("--policy", choices=POLICIES)
     parser.add_argument("--actions", type=int, choices=(2, 10))

@@ -12,7 +12,7 @@ from headstart.serve.engine.state import State
 from headstart.serve.errors import UnknownDecision
 from headstart.serve.store import events as kinds
 from headstart.serve.store.events import Context, DecisionBody, Event, decision_body
-from headstart.serve.telling.outcomes import Wording, tell_share
+from headstart.serve.telling.outcomes import Wording, name_outcome, tell_share
 
 _EVENTS = 20  # of one id, that are told
 _CAME = {
@@ -62,7 +62,7 @@ def tell_decision(engine: Engine, experiment: str, event_id: str) -> OneDecision
     if made is None:
         raise UnknownDecision(f"no decision {event_id!r:.80} in experiment {experiment!r}")
     body = decision_body(made.body)
-    words = Wording.of(sight.config, is_rate=False)
+    words = Wording(name_outcome(sight.config))
     outcome = next((float(event.body["outcome"]) for event in found if event.kind == kinds.OUTCOME), None)
     is_aside = past.is_aside(made.sequence)
     labels = [str(label) for label in past.actions_at(body["version"])]

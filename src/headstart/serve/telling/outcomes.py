@@ -16,18 +16,18 @@ def tell_share(share: float | None, digits: int = 0) -> str:
     return NOTHING if share is None else f"{100.0 * share:.{digits}f} %"
 
 
+def name_outcome(config: ExperimentConfig) -> str:
+    """The log's column, where the configuration tells it."""
+    told = config.log.get("outcome") if isinstance(config.log, dict) else None
+    return str(told) if told else "outcome"
+
+
 @dataclass(frozen=True)
 class Wording:
     """How an experiment's outcome is told: one that is 0 or 1 for everybody is a share of users."""
 
     name: str = "outcome"
     is_rate: bool = False
-
-    @classmethod
-    def of(cls, config: ExperimentConfig, *, is_rate: bool) -> Wording:
-        """By the name of the log's column, where the configuration tells it."""
-        told = config.log.get("outcome") if isinstance(config.log, dict) else None
-        return cls(str(told) if told else "outcome", is_rate)
 
     def tell(self, value: float | None) -> str:
         """Three digits, or per cent of a share; a dash for what is not known."""

@@ -20,7 +20,7 @@ from headstart.serve.telling.audits import Audited, Audits
 from headstart.serve.telling.follower import Follower, Told
 from headstart.serve.telling.gain import find_gain
 from headstart.serve.telling.next_log import judge_next_log
-from headstart.serve.telling.outcomes import Wording, tell_share
+from headstart.serve.telling.outcomes import name_outcome, tell_share
 from headstart.serve.telling.report import FREE, Report, Shown
 from headstart.serve.telling.stopping import judge_stopping
 from headstart.serve.telling.story import tell_policy, tell_showing
@@ -93,8 +93,10 @@ class Overview:
 
     def _tell(self, sight: Sight, told: Told, *, with_audit: bool) -> dict[str, object]:
         state, config = sight
-        words = Wording.of(config, is_rate=told.sums.is_binary)
-        report, log = Report(told.sums, _range_of(state), words), self._log(state, config, with_audit=with_audit)
+        report, log = (
+            Report(told.sums, _range_of(state), name_outcome(config)),
+            self._log(state, config, with_audit=with_audit),
+        )
         actions, names = _tell_actions(report, state, log), [str(label) for label in config.actions]
         statistic, freedom, p = report.chi_square()
         policy, holdout = (report.value(is_holdout=which) for which in (False, True))
@@ -105,8 +107,8 @@ class Overview:
         return {
             "experiment": self._experiment,
             "is_open": True,
-            "outcome": words.name,
-            "is_rate": words.is_rate,
+            "outcome": report.words.name,
+            "is_rate": report.words.is_rate,
             "version": state["version"],
             "as_of": _as_of(told.position, state["position"]),
             "is_frozen": state["is_frozen"],

@@ -63,10 +63,12 @@ class History(TypedDict):
 class Report:
     """Reads sums, which stand still meanwhile. No interval reaches beyond the outcomes' range."""
 
-    def __init__(self, sums: Sums, bounds: Range = FREE, words: Wording | None = None) -> None:
-        self._sums, self._bounds = sums, bounds
-        self.words = words or Wording(is_rate=sums.is_binary)
-        self.moments, self.is_binary = MomentSums(*sums.moments), sums.is_binary
+    def __init__(self, sums: Sums, bounds: Range = FREE, name: str = "outcome") -> None:
+        self._sums, self._bounds, self.moments = sums, bounds, MomentSums(*sums.moments)
+        # Nothing but 0 so far may be the beginning of anything, unless a range says otherwise.
+        is_share = bounds == (0.0, 1.0) or bool(self.moments.we.any())
+        self.is_binary = is_share and not sums.others.any()
+        self.words = Wording(name, self.is_binary)
         events, *powers = sums.values.T
         self.groups = MomentSums.of_groups(events, *powers)  # policy and hold-out
 

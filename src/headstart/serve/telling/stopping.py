@@ -48,13 +48,11 @@ def judge_stopping(report: Report, names: list[str], chances: Floats) -> Stoppin
     """From sums as they are; `chances` are those of the users to come."""
     found, k = report.limits(), len(names)
     is_known = np.isfinite(found.low) & np.isfinite(found.high)
-    if not is_known.any() or not is_known.all():
-        missing = [name for name, known in zip(names, is_known, strict=True) if not known]
-        return {
-            "alpha": ALPHA, "leader": None, "winner": None, "p": None, "rivals": names, "users_needed": None,
-            "behind": [], "text": f"Too early to say who has won: too few outcomes of {_list(missing)}.",
-        }  # fmt: skip
-    leader = int(np.where(is_known, found.means, -math.inf).argmax())
+    if not is_known.all():
+        return _too_early(
+            report, [name for name, known in zip(names, is_known, strict=True) if not known], names, chances
+        )
+    leader = int(found.means.argmax())
     apart = differences(report.moments, np.array(leader), _level(k), is_binary=report.is_binary)
     is_out = np.where(np.arange(k) == leader, False, apart.low > 0.0)
     rivals = [names[a] for a in range(k) if a != leader and not is_out[a]]
@@ -82,6 +80,17 @@ def judge_stopping(report: Report, names: list[str], chances: Floats) -> Stoppin
     }
 
 
+def _too_early(report: Report, missing: list[str], names: list[str], chances: Floats) -> Stopping:
+    means, needed = report.limits().means, None
+    if np.isfinite(means).all():
+        needed = _users_needed(report.moments, int(means.argmax()), chances, is_binary=report.is_binary)
+    text = f"Too early to say who has won: what {_list(missing)} bring is not known well enough yet."
+    return {
+        "alpha": ALPHA, "leader": None, "winner": None, "p": None, "rivals": names, "users_needed": needed,
+        "behind": [], "text": text + ("" if needed is None else _tell_needed(needed)),
+    }  # fmt: skip
+
+
 def _level(k: int) -> float:
     return 2.0 * ALPHA / (k - 1)
 
@@ -95,7 +104,11 @@ def _tell(leader: str, rivals: list[str], needed: int | None) -> str:
     text = f"Not yet: {leader} is ahead of all in its mean, but {_list(rivals)} may still be better."
     if needed is None:
         return text + " As things stand it would take more than ten million users to tell."
-    return text + f" If the differences are what they seem now, it takes about {needed:,} more users."
+    return text + _tell_needed(needed)
+
+
+def _tell_needed(needed: int) -> str:
+    return f" If the differences are what they seem now, it takes about {needed:,} more users."
 
 
 def _users_needed(sums: MomentSums, leader: int, chances: Floats, *, is_binary: bool) -> int | None:

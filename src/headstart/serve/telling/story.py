@@ -38,9 +38,9 @@ def _tell_beliefs(actions: Sequence[Shown], order: Sequence[int]) -> str:
 
 def tell_policy(policy: PolicyState, actions: Sequence[Shown]) -> str:
     """What decides, and how far it still believes the log."""
-    wrapped = f" (within {', '.join(policy['around'])})" if policy["around"] else ""
+    began = ", started from the log" if {"Started", "WarmStart"} & {*policy["around"]} else ""
     looks = "by what is known of the user" if policy["has_context"] else "one action for all users"
-    text = f"{policy['name']}{wrapped} decides, {looks}."
+    text = f"{policy['name']}{began}, decides {looks}." if began else f"{policy['name']} decides {looks}."
     trusted = [f"{action['name']} {action['trust_text']}" for action in actions if action["trust"] is not None]
     if trusted:
         text += f" By now, the chance that the log is right about an action: {', '.join(trusted)}."

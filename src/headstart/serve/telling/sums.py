@@ -59,11 +59,6 @@ class Sums:
         self.others += np.bincount(actions, (outcomes != 0.0) & (outcomes != 1.0), len(self.actions))
         self.values += np.stack([np.bincount(groups, row, 2) for row in (is_event, *powers)], axis=1)
 
-    @property
-    def is_binary(self) -> bool:
-        """Whether every outcome so far is 0 or 1."""
-        return not self.others.any()
-
     def of(self, actions: Sequence[Label]) -> Sums:
         """A copy, with these actions in this order: what is not among them is left out, a new one has zeros."""
         other = Sums(actions)

@@ -101,7 +101,7 @@ def _tell(leader: str, rivals: list[str], needed: int | None) -> str:
             f"{leader} has won: you may stop. Whenever you look, such a verdict is ever wrong with a chance of at "
             f"most {tell_share(ALPHA)}."
         )
-    text = f"Not yet: {leader} is ahead of all in its mean, but {_list(rivals)} may still be better."
+    text = f"Not yet: {leader} has the largest mean, but {_list(rivals)} may still be better."
     if needed is None:
         return text + " As things stand it would take more than ten million users to tell."
     return text + _tell_needed(needed)

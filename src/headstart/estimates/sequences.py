@@ -69,7 +69,7 @@ class MomentSums(NamedTuple):
         return cls(f * events, f * n, f * y, f * yy, g * n, g * y, g * yy, h * n, h * y, h * yy, h * yyy)
 
 
-class Limits(NamedTuple):
+class MeanLimits(NamedTuple):
     """Means and the ends of their intervals, (..., K); NaN where there is none."""
 
     means: Floats
@@ -95,18 +95,18 @@ def chance_beyond(clock: float, b: float) -> float:
     return math.exp(0.5 * (math.log1p(c) - b * b * c / (1.0 + c)))
 
 
-def sequences(sums: MomentSums, alpha: float, *, is_binary: bool) -> Limits:
+def sequences(sums: MomentSums, alpha: float, *, is_binary: bool) -> MeanLimits:
     """Each action's mean, with an interval that ever fails to hold its truth with a chance of at most alpha."""
     return limits(sums, boundary(sums.ww, alpha), is_binary=is_binary)
 
 
-def limits(sums: MomentSums, b: Floats, *, is_binary: bool) -> Limits:
+def limits(sums: MomentSums, b: Floats, *, is_binary: bool) -> MeanLimits:
     """Means and intervals whose ends are at the deviance b^2, (..., K)."""
     shape = _shape(sums, is_binary=is_binary)
-    return Limits(shape.means, *_ends(shape, b))
+    return MeanLimits(shape.means, *_ends(shape, b))
 
 
-def differences(sums: MomentSums, leaders: Integers, alpha: float, *, is_binary: bool) -> Limits:
+def differences(sums: MomentSums, leaders: Integers, alpha: float, *, is_binary: bool) -> MeanLimits:
     """The leader's mean, (...) places of actions, less that of each action, (..., K).
 
     Two-sided: the sequence of a pair ever fails to hold the true difference with a chance of at most alpha.
@@ -131,12 +131,12 @@ def p_value(sums: MomentSums, one: int, other: int, *, is_binary: bool) -> float
     return min(1.0, 0.5 * chance_beyond(clock, inside)) if inside > 0.0 else 1.0
 
 
-def _subtract(sums: MomentSums, leaders: Integers, b: Floats, *, is_binary: bool) -> Limits:
+def _subtract(sums: MomentSums, leaders: Integers, b: Floats, *, is_binary: bool) -> MeanLimits:
     shape = _shape(sums, is_binary=is_binary)
     first = type(shape)(*(np.take_along_axis(each, leaders[..., None], -1) for each in shape))
     (low, high), (other_low, other_high) = _ends(first, b), _ends(shape, b)
     apart = first.means - shape.means
-    return Limits(
+    return MeanLimits(
         apart,
         apart - np.hypot(first.means - low, other_high - shape.means),
         apart + np.hypot(high - first.means, shape.means - other_low),

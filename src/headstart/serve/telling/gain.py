@@ -15,7 +15,7 @@ from headstart.estimates.sequences import differences, p_value
 from headstart.serve.telling.report import ALPHA, Report, finite_or_none
 
 
-class Gain(TypedDict):
+class HoldoutGain(TypedDict):
     """Per user, with its confidence sequence."""
 
     value: float | None
@@ -26,10 +26,10 @@ class Gain(TypedDict):
     text: str
 
 
-def find_gain(report: Report, *, has_holdout: bool) -> Gain:
+def find_gain(report: Report, *, has_holdout: bool) -> HoldoutGain:
     """From sums as they are."""
     policy, holdout = (report.value(is_holdout=which) for which in (False, True))
-    unknown: Gain = {"value": None, "low": None, "high": None, "p": None, "users": policy["n"], "text": ""}
+    unknown: HoldoutGain = {"value": None, "low": None, "high": None, "p": None, "users": policy["n"], "text": ""}
     if not holdout["n"] or not policy["n"]:
         why = "no outcomes in the hold-out yet" if has_holdout else "there is no hold-out to compare with"
         return {**unknown, "text": f"What is gained cannot be told: {why}."}

@@ -18,7 +18,7 @@ _FLOORS = (0.1, 0.2, 0.4)
 _ENOUGH = 0.2  # of an even trial's worth for the rarest action: then nothing is advised
 
 
-class Choice(TypedDict):
+class FloorChoice(TypedDict):
     """A floor that one may set."""
 
     epsilon: float
@@ -33,7 +33,7 @@ class NextLog(TypedDict):
     outcomes: int
     worth: dict[str, int]  # per action
     rarest: str | None
-    choices: list[Choice]
+    choices: list[FloorChoice]
     text: str
 
 
@@ -51,7 +51,7 @@ def judge_next_log(report: Report, names: list[str], config: ExperimentConfig) -
     )
     if worth[rarest] >= _ENOUGH * n / k:
         text = f"{n:,} outcomes are worth at least {worth[rarest]:,.0f} users of an even trial for every action."
-        choices: list[Choice] = []
+        choices: list[FloorChoice] = []
     else:
         choices = [_choose(report, n, k, epsilon, config) for epsilon in _FLOORS if epsilon > config.epsilon]
         text += " To have more, raise the floor (epsilon); a hold-out compares with chance, and adds little here."
@@ -59,7 +59,7 @@ def judge_next_log(report: Report, names: list[str], config: ExperimentConfig) -
     return {"outcomes": n, "worth": told, "rarest": names[rarest], "choices": choices, "text": text}
 
 
-def _choose(report: Report, n: int, k: int, epsilon: float, config: ExperimentConfig) -> Choice:
+def _choose(report: Report, n: int, k: int, epsilon: float, config: ExperimentConfig) -> FloorChoice:
     means = report.weighed().means
     gained = float(report.chances() @ means - means.mean())  # of the policy over an even draw
     kept = 1.0 - config.epsilon * (1.0 - config.holdout)

@@ -10,7 +10,7 @@ import numpy as np
 
 from headstart.arrays import Floats
 from headstart.estimates.outliers import Range
-from headstart.estimates.sequences import Limits, MomentSums, sequences
+from headstart.estimates.sequences import MeanLimits, MomentSums, sequences
 from headstart.estimates.weighted import WeightedMeans, weigh_sums
 from headstart.serve.telling.outcomes import Wording
 from headstart.serve.telling.sums import Sums
@@ -81,12 +81,14 @@ class Report:
         """The weighted mean outcome of each action, its standard error and the outcomes that it is worth."""
         return weigh_sums(self.moments)
 
-    def limits(self) -> Limits:
+    def limits(self) -> MeanLimits:
         """Each action's weighted mean and its confidence sequence, (K,)."""
         return self._within(sequences(self.moments, ALPHA, is_binary=self.is_binary))
 
-    def _within(self, found: Limits) -> Limits:
-        return Limits(found.means, np.maximum(found.low, self._bounds[0]), np.minimum(found.high, self._bounds[1]))
+    def _within(self, found: MeanLimits) -> MeanLimits:
+        return MeanLimits(
+            found.means, np.maximum(found.low, self._bounds[0]), np.minimum(found.high, self._bounds[1])
+        )
 
     def chi_square(self) -> tuple[float, int, float]:
         """Do the actions drawn fit the probabilities they were drawn with? (statistic, degrees of freedom, p).

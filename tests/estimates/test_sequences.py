@@ -18,7 +18,7 @@ from headstart.estimates.sequences import (
     foresee,
     has_crossed,
     limits,
-    p_value,
+    p_values,
     sequences,
 )
 
@@ -39,9 +39,9 @@ def test_the_boundary_by_hand():
     """At the clock's own time c = 1: b^2 = 2 ln(2 / 0.05^2) = 2 ln 800."""
     b = boundary(np.array([CLOCK]), 0.05)[0]
     assert b**2 == pytest.approx(2.0 * math.log(800.0))
-    assert chance_beyond(CLOCK, b) == pytest.approx(0.05)
-    assert chance_beyond(0.0, 9.0) == 1.0
-    assert chance_beyond(CLOCK, 0.0) == pytest.approx(math.sqrt(2.0))
+    assert chance_beyond(np.array(CLOCK), b) == pytest.approx(0.05)
+    assert chance_beyond(np.array(0.0), np.array(9.0)) == 1.0
+    assert chance_beyond(np.array(CLOCK), np.array(0.0)) == pytest.approx(math.sqrt(2.0))
     assert boundary(np.array([1e-9]), 0.05)[0] > 1e5
 
 
@@ -129,11 +129,11 @@ def test_crossing_and_p_value_say_the_same():
     for gap in (5, 20, 40):
         both = _join(_sums([2.0] * 100, [1.0] * (50 + gap // 2) + [0.0] * (50 - gap // 2)),
                      _sums([2.0] * 100, [1.0] * (50 - gap // 2) + [0.0] * (50 + gap // 2)))  # fmt: skip
-        p = p_value(both, 0, 1, is_binary=True)
+        p = p_values(both, 0, is_binary=True)[1]
         for alpha in (0.5 * p, 2.0 * p):
             if alpha < 0.5:
                 assert has_crossed(both, 0, 1, alpha, is_binary=True) == (p < alpha)
-        assert p_value(both, 1, 0, is_binary=True) == 1.0
+        assert p_values(both, 1, is_binary=True)[0] == 1.0
 
 
 def test_a_unit_of_the_outcome_does_not_matter():

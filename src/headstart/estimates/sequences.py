@@ -20,7 +20,7 @@ it is what matters where outcomes are few, rare or skewed:
 - Other outcomes. With s the standard error and u the skewness of the sum, drawn towards that of all actions, the
   end on the long tail's side is m + s t with (v t - ln(1 + v t)) 2 / v^2 = b^2, v = 1.5 u: the deviance of a gamma
   distribution, t = b without skewness and about v b^2 / 2 with much. The near end is Hall's (1992), as in
-  `intervals`. There is none before an action has `BURN_IN` outcomes other than 0, nor while nothing varies.
+  `intervals`. There is none before the mean is worth `BURN_IN` outcomes other than 0, nor while nothing varies.
 
 A difference of two means goes from their own ends at its own b (MOVER: Zou and Donner 2008): its lower end is
 d - sqrt((m1 - low1)^2 + (high2 - m2)^2), its clock the sum of both. METHODS.md has how often these hold, and what the
@@ -29,7 +29,6 @@ constants were chosen on.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -42,7 +41,7 @@ BURN_IN = 20.0  # effective outcomes other than 0 before a mean of outcomes beyo
 _PRIOR_ROWS, _SKEWED_ROWS = 10.0, 300.0  # that the scatter and the skewness of all actions count for
 _LEAN = 1.5  # times the skewness that was found: the largest outcomes have not come yet
 _LOST = 1e-9  # a variance below this part of the mean square is rounding
-_HALVINGS = 34
+_HALVINGS, _LOOKS = 34, 20  # steps to an end of an interval, and to the boundary that a p-value stands for
 
 
 class MomentSums(NamedTuple):
@@ -89,10 +88,10 @@ def boundary(clock: Floats, alpha: float) -> Floats:
         return np.sqrt((1.0 + 1.0 / c) * (np.log1p(c) - 2.0 * np.log(alpha)))
 
 
-def chance_beyond(clock: float, b: float) -> float:
+def chance_beyond(clock: Floats, b: Floats) -> Floats:
     """The alpha whose boundary is b: the chance that a sequence ever reaches so far; beyond 1 it says nothing."""
     c = clock / CLOCK
-    return math.exp(0.5 * (math.log1p(c) - b * b * c / (1.0 + c)))
+    return np.exp(0.5 * (np.log1p(c) - b * b * c / (1.0 + c)))
 
 
 def sequences(sums: MomentSums, alpha: float, *, is_binary: bool) -> MeanLimits:
@@ -116,19 +115,19 @@ def differences(sums: MomentSums, leaders: Integers, alpha: float, *, is_binary:
 
 
 def has_crossed(sums: MomentSums, one: int, other: int, alpha: float, *, is_binary: bool) -> bool:
-    """Whether one is above other: ever said wrongly with a chance of at most alpha. One-sided: 2 alpha."""
+    """Whether one is above other: ever said wrongly with a chance of at most alpha (one-sided)."""
     return bool(differences(sums, np.array(one), 2.0 * alpha, is_binary=is_binary).low[other] > 0.0)
 
 
-def p_value(sums: MomentSums, one: int, other: int, *, is_binary: bool) -> float:
-    """Always-valid p-value of "one is not above other": if that is so, ever at most alpha with a chance of alpha."""
-    inside, beyond = 0.0, 64.0
-    for _ in range(_HALVINGS):
-        b = np.full(sums.w.shape, 0.5 * (inside + beyond))
-        is_above = _subtract(sums, np.array(one), b, is_binary=is_binary).low[other] > 0.0
-        inside, beyond = (b[0], beyond) if is_above else (inside, b[0])
-    clock = float(sums.ww[one] + sums.ww[other])
-    return min(1.0, 0.5 * chance_beyond(clock, inside)) if inside > 0.0 else 1.0
+def p_values(sums: MomentSums, one: int, *, is_binary: bool) -> Floats:
+    """Always-valid p-values of "one is not above it", (K,): if that is so, ever at most alpha with that chance."""
+    inside, beyond = np.zeros(sums.w.shape), np.full(sums.w.shape, 64.0)
+    for _ in range(_LOOKS):
+        b = 0.5 * (inside + beyond)
+        is_above = _subtract(sums, np.array(one), b, is_binary=is_binary).low > 0.0
+        inside, beyond = np.where(is_above, b, inside), np.where(is_above, beyond, b)
+    reached = 0.5 * chance_beyond(sums.ww[one] + sums.ww, inside)
+    return np.where(inside > 0.0, np.minimum(1.0, reached), 1.0)
 
 
 def _subtract(sums: MomentSums, leaders: Integers, b: Floats, *, is_binary: bool) -> MeanLimits:

@@ -11,7 +11,7 @@ from typing import TypedDict
 
 import numpy as np
 
-from headstart.estimates.sequences import differences, p_value
+from headstart.estimates.sequences import differences, p_values
 from headstart.serve.telling.report import ALPHA, Report, finite_or_none
 
 
@@ -43,7 +43,7 @@ def find_gain(report: Report, *, has_holdout: bool) -> HoldoutGain:
         f"{words.tell_change(high)}); over {policy['n']:,} users, {words.tell_total(value * policy['n'])} in all. "
     )
     text += "That is a gain." if low > 0.0 else "That is a loss." if high < 0.0 else "It may be nothing yet."
-    p = p_value(report.groups, 0, 1, is_binary=report.is_binary)
+    p = float(p_values(report.groups, 0, is_binary=report.is_binary)[1])
     return {
         "value": value, "low": finite_or_none(low), "high": finite_or_none(high), "p": p, "users": policy["n"],
         "text": text,

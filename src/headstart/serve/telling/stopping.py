@@ -13,7 +13,7 @@ from typing import TypedDict
 import numpy as np
 
 from headstart.arrays import Bools, Floats
-from headstart.estimates.sequences import MomentSums, differences, foresee, p_value
+from headstart.estimates.sequences import MomentSums, differences, foresee, p_values
 from headstart.serve.telling.outcomes import tell_share
 from headstart.serve.telling.report import ALPHA, Report
 
@@ -56,7 +56,7 @@ def judge_stopping(report: Report, names: list[str], chances: Floats) -> Stoppin
     apart = differences(report.moments, np.array(leader), _level(k), is_binary=report.is_binary)
     is_out = np.where(np.arange(k) == leader, False, apart.low > 0.0)
     rivals = [names[a] for a in range(k) if a != leader and not is_out[a]]
-    p = max((k - 1) * p_value(report.moments, leader, a, is_binary=report.is_binary) for a in range(k) if a != leader)
+    p = (k - 1) * float(np.delete(p_values(report.moments, leader, is_binary=report.is_binary), leader).max())
     needed = None if not rivals else _users_needed(report.moments, leader, chances, is_binary=report.is_binary)
     return {
         "alpha": ALPHA,
@@ -122,9 +122,11 @@ def _users_needed(sums: MomentSums, leader: int, chances: Floats, *, is_binary: 
 
     n = 100.0
     while not has_won(n):
-        n *= 1.25
+        n *= 2.0
         if n > _MOST:
             return None
+    for step in (2.0**-0.5, 2.0**-0.25, 2.0**-0.125):
+        n *= step if has_won(n * step) else 1.0
     digits = 10.0 ** (math.floor(math.log10(n)) - 1)
     return int(math.ceil(n / digits) * digits)
 

@@ -22,7 +22,7 @@ def engine(tmp_path_factory):
 
 
 def test_what_the_policy_expects_is_for_this_user(engine):
-    """Those who like videos click three times as often, whatever they see; the experiment's columns are yes and no."""
+    """Who likes videos clicks three times as often, whatever is shown; the experiment's columns are yes and no."""
     started = engine._fold("ads").policy.policy
     believed = {}
     for likes, user in (("yes", [1.0, 0.0]), ("no", [0.0, 1.0])):

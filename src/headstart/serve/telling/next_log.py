@@ -62,8 +62,7 @@ def judge_next_log(report: Report, names: list[str], config: ExperimentConfig) -
 def _choose(report: Report, n: int, k: int, epsilon: float, config: ExperimentConfig) -> FloorChoice:
     means = report.weighed().means
     gained = float(report.chances() @ means - means.mean())  # of the policy over an even draw
-    kept = 1.0 - config.epsilon * (1.0 - config.holdout)
-    cost = (epsilon - config.epsilon) * gained / kept if np.isfinite(gained) and kept > 0.0 else None
+    cost = (epsilon - config.epsilon) * gained / (1.0 - config.epsilon) if np.isfinite(gained) else None
     rarest = int(n * epsilon / k)
     text = f"epsilon = {epsilon:g}: at least {rarest:,} users for each action after {n:,} more"
     if cost is not None:

@@ -12,6 +12,7 @@ from headstart.serve.demo import send_users
 from headstart.serve.engine.engine import Engine
 from headstart.serve.http.app import App
 from tests.serve.in_process import configure, running, served
+from tests.serve.logs import write_leaked
 
 CHARTS = ("means", "plays", "allocation", "gain")
 
@@ -248,6 +249,20 @@ def test_what_health_knows_is_a_banner(tmp_path, browser):
         assert _text(browser, "#decisions") == "5"
         browser.get(str(client.base_url))
         assert "Acknowledged events are lost" in _text(browser, ".failure")
+
+
+def test_a_log_that_is_not_to_be_used_stands_first(tmp_path):
+    """Before the sentence, the figures and the charts; the outcome has its column's name."""
+    log = {"path": str(write_leaked(tmp_path / "leaked.csv")), "action": "ad", "outcome": "click"}
+    ads = {"actions": ["A", "B"], "contexts": {"age": "number"}, "log": log}
+    with served(tmp_path / "s.sqlite", {"ads": ads}) as client:
+        text = client.get("/experiments/ads").text
+        report = client.get("/v1/ads/report").json()
+    assert "THE LOG IS NOT USED" in report["alarms"][0]["message"]
+    places = [text.index(part) for part in ("THE LOG IS NOT USED", 'id="sentence"', "May I stop?", 'id="means"')]
+    assert places == sorted(places)
+    assert report["outcome"] == "click"
+    assert "mean click a user" in text
 
 
 def test_an_experiment_that_cannot_be_opened_has_a_page_that_says_why(tmp_path):

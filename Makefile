@@ -49,6 +49,8 @@ $(VENV)/.test: $(VENV)/.installed
 	@# Pages are tested in a real browser, Spark tables on a real Spark (Java 17), replicas on a real PostgreSQL.
 	sh tests/install-debian.sh chromium:chromium chromedriver:chromium-driver java:openjdk-17-jre-headless \
 	  pg_ctlcluster:postgresql
+	@# axe-core checks that the pages are accessible, where there is an npm; the test says so where there is none.
+	-command -v npm > /dev/null && npm install --prefix $(VENV)/axe --no-save --no-fund --no-audit axe-core@4
 	touch $@
 
 $(VENV)/.benchmark: $(VENV)/.test

@@ -127,7 +127,7 @@ def mean_intervals(found: MeanSpread, shape: OutcomeShape, skewnesses: Floats, l
         # What is averaged may scatter less than outcomes do (residuals of a regression): so does its skewness count.
         u = skewness * found.tilts * np.clip(found.scatters / sizes / pooled, 0.0, 1.0) ** 1.5
         quantiles = stdtrit(np.maximum(sizes - 1.0, 0.0) + PRIOR_ROWS, 0.5 + level / 2.0)
-        low, high = means - errors * _undo(quantiles, u), means - errors * _undo(-quantiles, u)
+        low, high = means - errors * undo_skewness(quantiles, u), means - errors * undo_skewness(-quantiles, u)
         if shape.is_binary:
             is_outside = (means < 0.0) | (means > 1.0)  # weighted terms and corrected predictions may be
             nearest = found._replace(means=np.clip(means, 0.0, 1.0))
@@ -137,7 +137,7 @@ def mean_intervals(found: MeanSpread, shape: OutcomeShape, skewnesses: Floats, l
     return low, high
 
 
-def _undo(quantiles: Floats, u: Floats) -> Floats:
+def undo_skewness(quantiles: Floats, u: Floats) -> Floats:
     """g^-1: the value of T whose transformed value is this quantile."""
     safe = np.where(np.abs(u) < 1e-8, 1.0, u)
     return np.where(np.abs(u) < 1e-8, quantiles, 3.0 / safe * (np.cbrt(1.0 + safe * (quantiles - safe / 6.0)) - 1.0))

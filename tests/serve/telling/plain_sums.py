@@ -30,9 +30,13 @@ class PlainSums:
         """What came of a decision made at `time`."""
         sums, bucket, group, w = self.sums, self._bucket(time), int(is_holdout), 1.0 / propensity
         sums.heard[action] += 1.0
-        for row, value in enumerate((1.0, outcome, outcome**2)):
-            sums.weighted[row, action] += w * value
-            sums.weighted[row + 3, action] += w**2 * value
+        sums.others[action] += outcome not in (0.0, 1.0)
+        powers = [1.0, outcome, outcome**2, outcome**3]
+        rows = [w if outcome != 0.0 else 0.0]
+        rows += [w**i * y for i, n in ((1, 3), (2, 3), (3, 4)) for y in powers[:n]]
+        for row, value in enumerate(rows):
+            sums.moments[row, action] += value
+        for row, value in enumerate([float(outcome != 0.0), *powers]):
             sums.values[group, row] += value
         sums.timeline.outcomes[bucket, group] += outcome
         sums.timeline.counts[bucket, group] += 1.0

@@ -1,6 +1,9 @@
 """The pages in a real browser."""
 
+import sys
 import time
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -9,8 +12,9 @@ from headstart.serve.demo import send_users
 from headstart.serve.engine.engine import Engine
 from headstart.serve.http.app import App
 from tests.serve.in_process import configure, running, served
+from tests.serve.logs import write_leaked
 
-CHARTS = ("means", "plays", "allocation", "gain", "regret")
+CHARTS = ("means", "plays", "allocation", "gain")
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +68,11 @@ def test_the_numbers_are_the_interface_s(page, ads):
     assert _text(page, "#value") == report["value"]["text"]
     assert _text(page, "#holdout") == report["holdout"]["text"]
     assert _text(page, "#sentence") == report["sentence"]
+    assert _text(page, "#stopping") == report["stopping"]["text"]
+    assert _text(page, "#gain-text") == report["gain"]["text"]
+    assert _text(page, "#policy") == report["policy"]["text"]
+    assert _text(page, "#outcomes") == f"{report['counted']:,}"
+    assert report["next_log"]["text"] in _text(page, "#next-log")
     rows = page.execute_script(
         "return [...document.querySelectorAll('#actions tbody tr')].map(r => [...r.cells].map(c => c.textContent))"
     )
@@ -72,11 +81,13 @@ def test_the_numbers_are_the_interface_s(page, ads):
             action["name"],
             f"{action['shown']:,}",
             f"{action['online_plays']:,}",
-            f"{action['virtual_plays']:,}",
             action["mean_text"],
             action["interval_text"],
-            action["log_text"],
             action["chance_text"],
+            action["believed_text"],
+            action["log_text"],
+            action["trust_text"],
+            f"{action['virtual_plays']:,}",
         ]
     plotted = page.execute_script("return document.getElementById('means').data[0].x")
     assert plotted == [action["mean"] for action in report["actions"]]
@@ -98,11 +109,94 @@ def test_it_is_alive(page, ads):
 def test_it_fits_a_phone_and_works_without_a_mouse(page):
     from selenium.webdriver.common.keys import Keys
 
-    page.set_window_size(500, 900)  # chromium's narrowest window
-    page.execute_script("document.documentElement.style.width = '360px'; window.dispatchEvent(new Event('resize'))")
-    _wait(lambda: page.execute_script("return document.documentElement.scrollWidth <= window.innerWidth"))
-    page.find_element("tag name", "body").send_keys(Keys.TAB)
-    assert page.execute_script("return document.activeElement.textContent") == "Skip to the numbers"
+    with _phone(page):
+        _wait(lambda: page.execute_script("return document.documentElement.scrollWidth <= window.innerWidth"))
+        hidden = page.execute_script(
+            "const seen = (cell) => { const box = cell.getBoundingClientRect();"
+            " return box.width > 0 && box.left >= 0 && box.right <= window.innerWidth; };"
+            "const cells = [...document.querySelectorAll('#actions tbody th, #actions tbody td')];"
+            "return cells.filter((cell) => !seen(cell)).length"
+        )
+        assert hidden == 0
+        labels = page.execute_script(
+            "const cell = document.querySelector('#actions tbody td[data-label=\"holds at every look\"]');"
+            "return getComputedStyle(cell, '::before').content"
+        )
+        assert labels == '"holds at every look"'
+        page.find_element("tag name", "body").send_keys(Keys.TAB)
+        assert page.execute_script("return document.activeElement.textContent") == "Skip to the numbers"
+
+
+@contextmanager
+def _phone(page):
+    """390 pixels wide, as long as the block."""
+    page.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride", {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+    )
+    yield
+    page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_it_follows_the_system_s_dark_mode_with_its_charts(page):
+    def grounds():
+        return page.execute_script(
+            "return [getComputedStyle(document.body).backgroundColor,"
+            " document.getElementById('means').layout.paper_bgcolor]"
+        )
+
+    assert grounds() == ["rgb(255, 255, 255)", "#ffffff"]
+    _prefer(page, "dark")
+    _wait(lambda: grounds() == ["rgb(18, 22, 27)", "#12161b"])
+    _prefer(page, "light")
+    _wait(lambda: grounds() == ["rgb(255, 255, 255)", "#ffffff"])
+
+
+def _prefer(page, scheme):
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+
+AXE = Path(sys.prefix) / "axe" / "node_modules" / "axe-core" / "axe.min.js"  # `make test` has npm bring it
+
+
+@pytest.mark.skipif(not AXE.exists(), reason="axe-core is not there: npm install --prefix VENV/axe axe-core@4")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_an_accessibility_check_finds_nothing_serious(page, ads, scheme):
+    event_id = ads.post("/v1/ads/decide", json={"context": {"likes_videos": "no"}}).json()["event_id"]
+    _prefer(page, scheme)
+    for path in ("/", "/experiments/ads", f"/experiments/ads/decisions/{event_id}"):
+        page.get(f"{ads.base_url}{path}")
+        page.execute_script(AXE.read_text(encoding="utf-8"))
+        found = page.execute_async_script(
+            "const done = arguments[0];"
+            "axe.run().then(r => done(r.violations.map(v => [v.impact, v.id, v.nodes[0].html])))"
+        )
+        assert [each for each in found if each[0] in ("serious", "critical")] == []
+    _prefer(page, "light")
+
+
+def test_one_decision_says_why_and_what_came(page, ads):
+    asked = {"context": {"likes_videos": "yes"}, "event_id": "order/4711 <b>"}
+    decision = ads.post("/v1/ads/decide", json=asked).json()
+    ads.post("/v1/ads/outcome", json={"event_id": decision["event_id"], "outcome": 1})
+    page.find_element("id", "event-id").send_keys(decision["event_id"])
+    page.find_element("css selector", "form button").click()
+    _wait(
+        lambda: "/decisions" in page.current_url and page.execute_script("return document.readyState") == "complete"
+    )
+    told = ads.get("/v1/ads/decisions/order%2F4711%20%3Cb%3E").json()
+    assert told["action"] == decision["action"]
+    assert told["propensity"] == decision["propensity"]
+    assert {each["name"]: each["chance"] for each in told["actions"]} == decision["probabilities"]
+    assert (told["outcome"], told["is_set_aside"], told["context"]) == (1.0, False, {"likes_videos": "yes"})
+    assert _text(page, "h1") == "Decision order/4711 <b>"
+    assert _text(page, "#sentence") == told["sentence"]
+    assert told["action"] in told["sentence"]
+    drawn = [row[0] for row in _cells(page, "chances") if row[2] == "yes"]
+    assert drawn == [decision["action"]]
+    unknown = ads.get("/v1/ads/decisions/nobody")
+    assert (unknown.status_code, unknown.json()["error"]["code"]) == (404, "unknown_decision")
+    assert ads.get("/experiments/ads/decisions").status_code == 404
 
 
 def test_the_list_of_experiments_links_to_each(browser, ads):
@@ -155,6 +249,20 @@ def test_what_health_knows_is_a_banner(tmp_path, browser):
         assert _text(browser, "#decisions") == "5"
         browser.get(str(client.base_url))
         assert "Acknowledged events are lost" in _text(browser, ".failure")
+
+
+def test_a_log_that_is_not_to_be_used_stands_first(tmp_path):
+    """Before the sentence, the figures and the charts; the outcome has its column's name."""
+    log = {"path": str(write_leaked(tmp_path / "leaked.csv")), "action": "ad", "outcome": "click"}
+    ads = {"actions": ["A", "B"], "contexts": {"age": "number"}, "log": log}
+    with served(tmp_path / "s.sqlite", {"ads": ads}) as client:
+        text = client.get("/experiments/ads").text
+        report = client.get("/v1/ads/report").json()
+    assert "THE LOG IS NOT USED" in report["alarms"][0]["message"]
+    places = [text.index(part) for part in ("THE LOG IS NOT USED", 'id="sentence"', "May I stop?", 'id="means"')]
+    assert places == sorted(places)
+    assert report["outcome"] == "click"
+    assert "mean click a user" in text
 
 
 def test_an_experiment_that_cannot_be_opened_has_a_page_that_says_why(tmp_path):

@@ -5,16 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from headstart.errors import LogError
+from headstart.errors import HeadstartError, LogError
 from headstart.logs.log import Log
 from headstart.serve.config import Label
 from headstart.serve.engine.bounds import Bounds
+from headstart.serve.engine.deciding import expect_outcomes
+from headstart.serve.engine.declarations import read_declarations
 from headstart.serve.engine.ledger import Ledger
 from headstart.serve.engine.sources import read_source
 from headstart.serve.errors import StoreCorrupt
 from headstart.serve.store import events as kinds
 from headstart.serve.store.events import DecisionBody, Event
 from headstart.serve.store.reader import REPORT
+
+_PATIENCE = 1.0  # seconds that somebody who looks at a decision waits for the fold
 
 
 class Terms(NamedTuple):
@@ -147,6 +151,28 @@ class Past:
         if source is None or source.raw is None:
             raise LogError(f"experiment {self._name!r} has no log at present")
         return source.raw
+
+    def of_id(self, event_id: str, limit: int) -> list[Event]:
+        """The first events with this id, its decision and what came of it, in their order."""
+        return self._reader.of_id(self._name, event_id, limit)
+
+    def actions_at(self, version: int) -> tuple[Label, ...]:
+        """The labels, in order, that a decision of this version was drawn from."""
+        return read_declarations(self._reader, self._name, version).actions_at(version)
+
+    def expect(self, body: DecisionBody) -> list[float] | None:
+        """What the policy expects of each action for the user of a decision, by now; None where it cannot say."""
+        with self._ledger.looking(_PATIENCE):
+            served = self._ledger.fold.policy
+            try:
+                seen = served.as_vector(body["context"], body.get("surprises", {}))
+            except HeadstartError:  # the columns are others now
+                return None
+            return None if seen is None else expect_outcomes(served.policy, seen)
+
+    def is_aside(self, decision: int) -> bool:
+        """Whether somebody set this decision's outcome aside."""
+        return decision in self._ledger.fold.reckoning.aside
 
     def snapshot(self) -> str | None:
         """The newest snapshot of a report."""

@@ -7,6 +7,7 @@ from typing import NamedTuple, TypedDict
 
 from headstart.serve.config import ExperimentConfig, Label
 from headstart.serve.engine.bounds import BoundsState
+from headstart.serve.engine.deciding import PolicyState, describe_policy, find_trust
 from headstart.serve.engine.decision import Decider
 from headstart.serve.engine.extremes import Extremes
 from headstart.serve.engine.fold import Fold
@@ -22,6 +23,7 @@ class Believed(TypedDict):
     means: float | None
     lower: float | None
     upper: float | None
+    trust: float | None  # the chance, by now, that the log is right about the action; None: it has no such notion
 
 
 class NamedSum(TypedDict):
@@ -72,6 +74,7 @@ class State(TypedDict):
     is_frozen: bool
     log: Body | None  # the warm start in force: hash, rows, counts, means, how it was read, its audit
     start: StartState | None  # the same for people, and how far the log is used
+    policy: PolicyState
     decisions: int
     held_out: int
     repeated: int  # of the decisions: those that repeat the draw of their unit
@@ -115,6 +118,7 @@ def describe(fold: Fold, decider: Decider, duplicates: int) -> State:
         "is_frozen": fold.frozen_at is not None,
         "log": fold.log,
         "start": describe_start(fold),
+        "policy": describe_policy(policy.policy, has_context=policy.has_context),
         "decisions": tally.decisions,
         "held_out": tally.held_out,
         "repeated": tally.repeated,
@@ -146,7 +150,7 @@ def describe(fold: Fold, decider: Decider, duplicates: int) -> State:
 
 def _describe_actions(fold: Fold, decider: Decider) -> list[ActionState]:
     tally, policy = fold.tally, fold.policy
-    virtual, readings = policy.virtual_plays(), policy.readings()
+    virtual, readings, trusts = policy.virtual_plays(), policy.readings(), find_trust(policy.policy)
     chances = None if policy.has_context else decider.chances()
     actions: list[ActionState] = []
     for a, label in enumerate(fold.config.actions):
@@ -163,6 +167,7 @@ def _describe_actions(fold: Fold, decider: Decider) -> list[ActionState]:
                     "means": believed.get("means"),
                     "lower": believed.get("lower"),
                     "upper": believed.get("upper"),
+                    "trust": believed.get("trust", None if trusts is None else _number(trusts[a])),
                 },
                 "log_mean": None if fold.log is None else fold.log["means"][a],
                 "log_rows": 0 if fold.log is None else fold.log["counts"][a],

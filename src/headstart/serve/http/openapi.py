@@ -22,6 +22,7 @@ _MAYBE_UNIT = {
     "type": ["string", "null"],
     "description": "Who comes back: the same unit keeps its action, as long as the experiment says.",
 }
+_BY_ID = {"parameters": [{"name": "event_id", "in": "path", "required": True, "schema": EVENT_ID}]}
 _ASK = {
     "type": "object",
     "description": "As for one user; an error in the context or the actions is answered in its place.",
@@ -111,6 +112,7 @@ def write_document(
         }  # fmt: skip
         paths[f"{at}/state"] = {"get": _get("What the policy believes")}
         paths[f"{at}/report"] = {"get": _get("What the page shows")}
+        paths[f"{at}/decisions/{{event_id}}"] = {"get": {**_get("One decision: why, and what came"), **_BY_ID}}
         paths[f"{at}/log"] = {"get": _log()}
     for path, summary in (
         ("/health", "Is the process alive?"),

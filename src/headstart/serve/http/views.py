@@ -23,7 +23,8 @@ from headstart.serve.http.deadlines import in_thread, too_slow
 from headstart.serve.http.openapi import decide_schema, write_document
 from headstart.serve.http.wire import RequestError, as_error, as_json
 from headstart.serve.telling.formats import as_dsjson, as_jsonl, write_parquet
-from headstart.serve.telling.pages import render_experiment, render_index
+from headstart.serve.telling.one_decision import OneDecision, tell_decision
+from headstart.serve.telling.pages import render_decision, render_experiment, render_index
 
 if TYPE_CHECKING:
     from headstart.serve.http.app import App
@@ -58,10 +59,13 @@ def make_routes(app: App) -> Starlette:
         "/v1/status": looks.status,
         "/v1/{experiment}/state": looks.state,
         "/v1/{experiment}/report": looks.report,
+        "/v1/{experiment}/decisions/{event_id:path}": looks.decision,
         "/metrics": looks.metrics,
         "/openapi.json": looks.openapi,
         "/": looks.index,
         "/experiments/{experiment}": looks.experiment,
+        "/experiments/{experiment}/decisions": looks.decision_page,
+        "/experiments/{experiment}/decisions/{event_id:path}": looks.decision_page,
     }
     opened = {"/health": looks.health, "/ready": looks.ready, "/static/{name}": looks.static}
     routes = [Route(path, _guard(app, look)) for path, look in guarded.items()]
@@ -168,6 +172,14 @@ class Looks:
         """What the page shows."""
         return _json(await in_thread(self._app.overviews[self._find(request)].as_dict))
 
+    async def decision(self, request: Request) -> Response:
+        """One decision: why this action, and what came of it."""
+        return _json(await self._tell_decision(request))
+
+    async def _tell_decision(self, request: Request) -> OneDecision:
+        event_id = request.path_params.get("event_id") or request.query_params.get("event_id", "")
+        return await in_thread(tell_decision, self._engine, self._find(request), event_id)
+
     async def log(self, request: Request) -> Response:
         """Decisions and outcomes as the next log."""
         name, format = self._find(request), request.query_params.get("format", "jsonl")
@@ -195,6 +207,10 @@ class Looks:
         """One experiment's page."""
         report = await in_thread(self._app.overviews[self._find(request)].as_page)
         return HTMLResponse(render_experiment(report), headers=_SAFE)
+
+    async def decision_page(self, request: Request) -> Response:
+        """One decision's page, by a path or by the form of its experiment's page."""
+        return HTMLResponse(render_decision(await self._tell_decision(request)), headers=_SAFE)
 
     async def static(self, request: Request) -> Response:
         """Style, script, and plotly's own bundle out of its package: no page asks another host."""

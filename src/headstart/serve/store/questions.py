@@ -13,6 +13,9 @@ WHERE e.experiment = ? AND e.event_id IS NULL AND e.kind = ? ORDER BY e.sequence
 READ_KIND = f"""
 SELECT {_COLUMNS}, NULL, NULL, e.hash FROM events e
 WHERE e.experiment = ? AND e.event_id IS NULL AND e.kind = ? ORDER BY e.sequence"""
+READ_OF_ID = f"""
+SELECT {_COLUMNS}, NULL, NULL, e.hash FROM events e
+WHERE e.experiment = ? AND e.event_id = ? ORDER BY e.sequence LIMIT ?"""
 READ_LEARNT = """
 SELECT o.sequence, o.time, d.time, d.body, o.body, o.about FROM events o
 JOIN events d ON d.experiment = o.experiment AND d.sequence = o.about

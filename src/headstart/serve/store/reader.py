@@ -82,6 +82,10 @@ class Reader:
         rows = self._query(questions.READ_STEERING, (experiment, kind))
         return as_event(rows[0]) if rows else None
 
+    def of_id(self, experiment: str, event_id: str, limit: int) -> list[Event]:
+        """The first events with an event id: its decision, and what came of it."""
+        return [as_event(row) for row in self._query(questions.READ_OF_ID, (experiment, event_id, limit))]
+
     def snapshot(self, experiment: str, kind: str) -> str | None:
         """The newest snapshot of a kind."""
         rows = self._query(questions.READ_SNAPSHOT, (experiment, kind))

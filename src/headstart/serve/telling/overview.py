@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import TypedDict
 
-from headstart.numerals import tell_chance, tell_number
+import numpy as np
+
+from headstart.estimates.outliers import Range
+from headstart.numerals import tell_chance
 from headstart.serve.config import ExperimentConfig, Label
 from headstart.serve.engine.engine import Engine
 from headstart.serve.engine.starting import StartState, headline_of, is_loud, tell_start
@@ -16,10 +18,15 @@ from headstart.serve.store.events import Body
 from headstart.serve.telling.alarms import find_alarms, find_failures
 from headstart.serve.telling.audits import Audited, Audits
 from headstart.serve.telling.follower import Follower, Told
-from headstart.serve.telling.report import NOTHING, Report, Shown, Worth, as_text
+from headstart.serve.telling.gain import find_gain
+from headstart.serve.telling.next_log import judge_next_log
+from headstart.serve.telling.outcomes import name_outcome, tell_share
+from headstart.serve.telling.report import FREE, Report, Shown
+from headstart.serve.telling.stopping import judge_stopping
+from headstart.serve.telling.story import tell_policy, tell_showing
 
-_FEW = 30  # outcomes before anything is said of an action
 _PATIENCE = 0.2  # seconds that a page waits for the newest events
+_BY_CONTEXT = "by context"
 _AUDIT_PATIENCE = 2.0  # seconds that it waits for the first audit of a log
 
 
@@ -86,23 +93,34 @@ class Overview:
 
     def _tell(self, sight: Sight, told: Told, *, with_audit: bool) -> dict[str, object]:
         state, config = sight
-        report, log = Report(told.sums), self._log(state, config, with_audit=with_audit)
-        actions = _tell_actions(report, state, log)
+        report, log = (
+            Report(told.sums, _range_of(state), name_outcome(config)),
+            self._log(state, config, with_audit=with_audit),
+        )
+        actions, names = _tell_actions(report, state, log), [str(label) for label in config.actions]
         statistic, freedom, p = report.chi_square()
         policy, holdout = (report.value(is_holdout=which) for which in (False, True))
         if not config.holdout and not holdout["n"]:
             holdout["text"] = "none configured"
-        health = self._engine.healths()[self._experiment]
+        chances = report.chances() if state["policy"]["has_context"] else np.array([a["chance"] for a in actions])
+        health, loud = self._engine.healths()[self._experiment], [log["headline"]] if log and log["is_loud"] else []
         return {
             "experiment": self._experiment,
             "is_open": True,
+            "outcome": report.words.name,
+            "is_rate": report.words.is_rate,
             "version": state["version"],
             "as_of": _as_of(told.position, state["position"]),
             "is_frozen": state["is_frozen"],
             "decisions": state["decisions"],
             "outcomes": state["outcomes"],
+            "counted": report.n_outcomes,
             "waiting": max(0, state["waiting"]),
-            "sentence": _sentence(actions, policy, holdout),
+            "sentence": tell_showing(actions, state["policy"], config, report),
+            "policy": {**state["policy"], "text": tell_policy(state["policy"], actions)},
+            "stopping": judge_stopping(report, names, chances),
+            "gain": find_gain(report, has_holdout=config.holdout > 0.0),
+            "next_log": judge_next_log(report, names, config),
             "actions": actions,
             "value": policy,
             "holdout": holdout,
@@ -121,7 +139,7 @@ class Overview:
             "conflicts": _conflicts(state, told),
             "deeds": [deed.as_dict() for deed in reversed(told.deeds)],
             "failures": find_failures(health, state["behind"]),
-            "alarms": [{"message": text} for text in find_alarms(state, p, told.last_deeds)],
+            "alarms": [{"message": text} for text in [*loud, *find_alarms(state, p, told.last_deeds)]],
             "log": log,
         }
 
@@ -157,15 +175,24 @@ class Overview:
 
 
 def _tell_actions(report: Report, state: State, log: LogTold | None) -> list[Shown]:
-    actions = report.actions()
+    actions, words = report.actions(), report.words
     for a, (told, known) in enumerate(zip(actions, state["actions"], strict=True)):
-        chance, log_mean = known["chance"], None if log is None else log["means"][a]
+        chance, believed, trust = known["chance"], known["policy"]["means"], known["policy"]["trust"]
         told["virtual_plays"] = known["virtual_plays"]
         told["chance"] = chance
-        told["chance_text"] = "by context" if chance is None else f"{chance:.1%}"
-        told["log_mean"] = log_mean
-        told["log_text"] = NOTHING if log_mean is None else as_text(log_mean)
+        told["chance_text"] = _BY_CONTEXT if chance is None else tell_share(chance, 1)
+        told["believed"] = None if state["policy"]["has_context"] else believed  # else it depends on the user
+        told["believed_text"] = _BY_CONTEXT if state["policy"]["has_context"] else words.tell(believed)
+        told["trust"], told["trust_text"] = trust, tell_share(trust)
+        told["log_mean"] = None if log is None else log["means"][a]
+        told["log_text"] = words.tell(told["log_mean"])
     return actions
+
+
+def _range_of(state: State) -> Range:
+    """The outcomes' range in force."""
+    bound = state["bounds"]["outcome"]
+    return FREE if bound is None else (bound["low"], bound["high"])
 
 
 def _as_of(position: int, newest: int) -> dict[str, object]:
@@ -182,22 +209,3 @@ def _conflicts(state: State, told: Told) -> list[str]:
         by, why = withdrawn.who_and_why
         conflicts.append(f"The log was withdrawn{by}: {why}")
     return conflicts
-
-
-def _sentence(actions: list[Shown], policy: Worth, holdout: Worth) -> str:
-    known = sorted((a for a in actions if a["online_plays"] >= _FEW), key=lambda a: -(a["mean"] or 0.0))
-    if not known:
-        total = sum(a["online_plays"] for a in actions)
-        return f"Too early to tell: {total:,} outcome{'' if total == 1 else 's'} so far."
-    best = known[0]
-    text = f"{best['name']} is ahead with a mean outcome of {best['mean_text']} ({best['interval_text']})"
-    if len(known) > 1:
-        second = known[1]
-        is_clear = best["low"] is not None and second["high"] is not None and best["low"] > second["high"]
-        text += f"; {second['name']} has {second['mean_text']}" + ("" if is_clear else ", not yet a clear difference")
-    text += "."
-    if holdout["mean"] is not None and policy["mean"] is not None and holdout["n"] >= _FEW:
-        gain = policy["mean"] - holdout["mean"]
-        error = math.hypot(policy["standard_error"] or 0.0, holdout["standard_error"] or 0.0)
-        text += f" Against the hold-out, users gain {tell_number(gain)} ± {tell_number(1.96 * error, 2)} each."
-    return text

@@ -9,12 +9,14 @@ from typing import NotRequired, TypedDict
 import numpy as np
 
 from headstart.arrays import Floats
-from headstart.estimates.weighted import WeightedMeans, WeightedSums, unweighted, weigh_sums
-from headstart.numerals import tell_number
+from headstart.estimates.outliers import Range
+from headstart.estimates.sequences import MeanLimits, MomentSums, sequences
+from headstart.estimates.weighted import WeightedMeans, weigh_sums
+from headstart.serve.telling.outcomes import Wording
 from headstart.serve.telling.sums import Sums
 
-_Z = 1.959963984540054
-NOTHING = "-"
+ALPHA = 0.05  # the chance that an interval, or who has won, is ever wrong
+FREE: Range = (-math.inf, math.inf)
 
 
 class Shown(TypedDict):
@@ -24,23 +26,28 @@ class Shown(TypedDict):
     shown: int
     online_plays: int
     mean: float | None
-    low: float | None
+    low: float | None  # of its confidence sequence: it holds at every look
     high: float | None
     mean_text: str
     interval_text: str
     virtual_plays: NotRequired[int]
     chance: NotRequired[float | None]
     chance_text: NotRequired[str]
+    believed: NotRequired[float | None]
+    believed_text: NotRequired[str]
+    trust: NotRequired[float | None]
+    trust_text: NotRequired[str]
     log_mean: NotRequired[float | None]
     log_text: NotRequired[str]
 
 
 class Worth(TypedDict):
-    """The mean outcome of some users."""
+    """The mean outcome of some users, with its confidence sequence."""
 
     n: int
     mean: float | None
-    standard_error: float | None
+    low: float | None
+    high: float | None
     text: str
 
 
@@ -51,18 +58,37 @@ class History(TypedDict):
     shares: list[list[float | None]]  # (K, buckets)
     value: list[float | None]
     holdout: list[float | None]
-    regret: list[float | None]
 
 
 class Report:
-    """Reads sums, which stand still meanwhile."""
+    """Reads sums, which stand still meanwhile. No interval reaches beyond the outcomes' range."""
 
-    def __init__(self, sums: Sums) -> None:
-        self._sums = sums
+    def __init__(self, sums: Sums, bounds: Range = FREE, name: str = "outcome") -> None:
+        self._sums, self._bounds, self.moments = sums, bounds, MomentSums(*sums.moments)
+        # Nothing but 0 so far may be the beginning of anything, unless a range says otherwise.
+        is_share = bounds == (0.0, 1.0) or bool(self.moments.we.any())
+        self.is_binary = is_share and not sums.others.any()
+        self.words = Wording(name, self.is_binary)
+        events, *powers = sums.values.T
+        self.groups = MomentSums.of_groups(events, *powers)  # policy and hold-out
+
+    @property
+    def n_outcomes(self) -> int:
+        """Outcomes that count in these numbers."""
+        return int(self._sums.heard.sum())
 
     def weighed(self) -> WeightedMeans:
         """The weighted mean outcome of each action, its standard error and the outcomes that it is worth."""
-        return weigh_sums(WeightedSums(*self._sums.weighted))
+        return weigh_sums(self.moments)
+
+    def limits(self) -> MeanLimits:
+        """Each action's weighted mean and its confidence sequence, (K,)."""
+        return self._within(sequences(self.moments, ALPHA, is_binary=self.is_binary))
+
+    def _within(self, found: MeanLimits) -> MeanLimits:
+        return MeanLimits(
+            found.means, np.maximum(found.low, self._bounds[0]), np.minimum(found.high, self._bounds[1])
+        )
 
     def chi_square(self) -> tuple[float, int, float]:
         """Do the actions drawn fit the probabilities they were drawn with? (statistic, degrees of freedom, p).
@@ -79,43 +105,43 @@ class Report:
         statistic = float(np.sum((vectors[:, kept].T @ difference) ** 2 / values[kept]))
         return statistic, int(kept.sum()), float(chdtrc(kept.sum(), statistic))
 
+    def chances(self) -> Floats:
+        """The chances that actions were drawn with of late: over the last tenth of the decisions, (K,)."""
+        line = self._sums.timeline
+        after = line.shown.sum(axis=1)[::-1].cumsum()[::-1]  # decisions of a bucket and those after it
+        last = max(int((after >= 0.1 * after[0]).sum()) - 1, 0)
+        recent = line.chances[last:].sum(axis=0)
+        return recent / recent.sum() if recent.sum() > 0.0 else np.full(recent.size, 1.0 / recent.size)
+
     def history(self) -> History:
-        """Shares of actions, running means and estimated regret at the end of each bucket that has decisions."""
+        """Shares of actions and running means at the end of each bucket that has decisions."""
         h = self._sums.timeline
         kept = h.shown.sum(axis=1) > 0
-        shown, chances = h.shown[kept], h.chances[kept]
+        shown = h.shown[kept]
         ends = h.start + h.width * (np.flatnonzero(kept) + 1)
-        means = np.nan_to_num(self.weighed().means, nan=-math.inf)
-        best = means.max(initial=-math.inf)
         with np.errstate(divide="ignore", invalid="ignore"):
             running = np.cumsum(h.outcomes[kept], axis=0) / np.cumsum(h.counts[kept], axis=0)
-        lost = np.zeros(len(ends))
-        if math.isfinite(best):  # an action without outcomes is not charged: nothing is known of it
-            lost = chances @ np.where(np.isfinite(means), best - means, 0.0)
         return {
             "times": [datetime.fromtimestamp(end, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3] for end in ends],
             "shares": [_numbers(column) for column in (shown / shown.sum(axis=1, keepdims=True)).T],
             "value": _numbers(running[:, 0]),
             "holdout": _numbers(running[:, 1]),
-            "regret": _numbers(np.cumsum(lost)),
         }
 
     def value(self, *, is_holdout: bool) -> Worth:
-        """Mean outcome of the policy's users or of the hold-out's, with its standard error."""
-        n = self._sums.values[int(is_holdout), 0]
+        """Mean outcome of the policy's users or of the hold-out's, with its sequence."""
+        group = int(is_holdout)
+        n = int(self._sums.values[group, 1])
         if n == 0:
-            return {"n": 0, "mean": None, "standard_error": None, "text": "no outcomes yet"}
-        found = weigh_sums(unweighted(*self._sums.values[int(is_holdout), :, None]))
-        mean, error = float(found.means[0]), float(found.standard_errors[0])
-        text = as_text(mean) + (f" ± {tell_number(_Z * error, 2)}" if n > 1 else "")
-        return {"n": int(n), "mean": mean, "standard_error": finite_or_none(error), "text": text}
+            return {"n": 0, "mean": None, "low": None, "high": None, "text": "no outcomes yet"}
+        found = self._within(sequences(self.groups, ALPHA, is_binary=self.is_binary))
+        mean, low, high = (float(each[group]) for each in found)
+        text = self.words.tell(mean) + (f" ({self.words.tell_between(low, high)})" if math.isfinite(low) else "")
+        return {"n": n, "mean": mean, "low": finite_or_none(low), "high": finite_or_none(high), "text": text}
 
     def actions(self) -> list[Shown]:
-        """Per action: times shown, outcomes, weighted mean with a 95 % interval."""
-        found = self.weighed()
-        means, is_known = found.means, np.isfinite(found.standard_errors)
-        reach = _Z * np.where(is_known, found.standard_errors, 0.0)
-        lows, highs = means - reach, means + reach
+        """Per action: times shown, outcomes, weighted mean with its confidence sequence."""
+        means, lows, highs = self.limits()
         return [
             {
                 "name": name,
@@ -124,8 +150,8 @@ class Report:
                 "mean": finite_or_none(means[a]),
                 "low": finite_or_none(lows[a]),
                 "high": finite_or_none(highs[a]),
-                "mean_text": as_text(means[a]),
-                "interval_text": f"{as_text(lows[a])} to {as_text(highs[a])}" if is_known[a] else NOTHING,
+                "mean_text": self.words.tell(means[a]),
+                "interval_text": self.words.tell_between(lows[a], highs[a]),
             }
             for a, name in enumerate(self._sums.actions)
         ]
@@ -138,8 +164,3 @@ def finite_or_none(value: float) -> float | None:
 
 def _numbers(values: Floats) -> list[float | None]:
     return [finite_or_none(value) for value in values.tolist()]
-
-
-def as_text(value: float) -> str:
-    """Four digits, or a dash for what is not known."""
-    return tell_number(value, 4) if math.isfinite(value) else NOTHING

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from headstart.arrays import Bools, Floats, Integers
+from headstart.estimates.sequences import MomentSums
 from headstart.parts import Saved
 from headstart.serve.config import Label
 from headstart.serve.telling.timeline import Timeline, take_columns
@@ -26,8 +27,9 @@ class Sums:
         self.timeline = Timeline(k)
         self.shown, self.heard, self.expected = np.zeros(k), np.zeros(k), np.zeros(k)
         self.covariance = np.zeros((k, k))  # of the counts of actions drawn
-        self.weighted = np.zeros((6, k))  # `WeightedSums` over outcomes, w = 1 / propensity
-        self.values = np.zeros((2, 3))  # policy and hold-out: n, y, yy
+        self.moments = np.zeros((len(MomentSums._fields), k))  # over outcomes, w = 1 / propensity
+        self.others = np.zeros(k)  # outcomes that are neither 0 nor 1
+        self.values = np.zeros((2, 5))  # policy and hold-out: outcomes other than 0, n, y, yy, yyy
 
     def add_decisions(self, times: Floats, actions: Integers, chances: Floats) -> None:
         """Decisions, (n,), and the chances they were drawn with, (n, K)."""
@@ -49,13 +51,13 @@ class Sums:
         groups = is_holdout.astype(np.int64)
         self.timeline.add_outcomes(times, outcomes, groups)
         self.heard += np.bincount(actions, minlength=len(self.actions))
-        w = 1.0 / propensities
-        wy, ww = w * outcomes, w * w
-        rows = (w, wy, wy * outcomes, ww, ww * outcomes, wy * wy)
-        self.weighted += [np.bincount(actions, row, len(self.actions)) for row in rows]
-        self.values += np.stack(
-            [np.bincount(groups, row, 2) for row in (np.ones(len(w)), outcomes, outcomes * outcomes)], axis=1
-        )
+        w, is_event = 1.0 / propensities, (outcomes != 0.0).astype(np.float64)
+        powers = (np.ones(len(w)), outcomes, outcomes**2, outcomes**3)
+        weighted = (*(w * y for y in powers[:3]), *(w * w * y for y in powers[:3]), *(w**3 * y for y in powers))
+        rows = (w * is_event, *weighted)
+        self.moments += [np.bincount(actions, row, len(self.actions)) for row in rows]
+        self.others += np.bincount(actions, (outcomes != 0.0) & (outcomes != 1.0), len(self.actions))
+        self.values += np.stack([np.bincount(groups, row, 2) for row in (is_event, *powers)], axis=1)
 
     def of(self, actions: Sequence[Label]) -> Sums:
         """A copy, with these actions in this order: what is not among them is left out, a new one has zeros."""
@@ -63,8 +65,8 @@ class Sums:
         known = {label: a for a, label in enumerate(self.actions)}
         columns = np.array([known.get(label, -1) for label in other.actions], dtype=np.int64)
         other.timeline = self.timeline.of(columns)
-        other.shown, other.heard, other.expected, other.weighted = (
-            take_columns(each, columns) for each in (self.shown, self.heard, self.expected, self.weighted)
+        other.shown, other.heard, other.expected, other.moments, other.others = (
+            take_columns(each, columns) for each in (self.shown, self.heard, self.expected, self.moments, self.others)
         )
         other.covariance = take_columns(take_columns(self.covariance, columns).T, columns).T
         other.values = self.values.copy()
@@ -79,15 +81,16 @@ class Sums:
         """For snapshots."""
         return {
             "actions": self.actions, "timeline": self.timeline.as_dict(), "shown": self.shown, "heard": self.heard,
-            "expected": self.expected, "covariance": self.covariance, "weighted": self.weighted,
-            "values": self.values,
+            "expected": self.expected, "covariance": self.covariance, "moments": self.moments,
+            "others": self.others, "values": self.values,
         }  # fmt: skip
 
     @classmethod
     def from_dict(cls, saved: Saved) -> Sums:
-        """From a snapshot."""
+        """From a snapshot; KeyError for one of an earlier version, which has fewer sums."""
         sums = cls(saved["actions"])
         sums.timeline = Timeline.from_dict(saved["timeline"])
         sums.shown, sums.heard, sums.expected = saved["shown"], saved["heard"], saved["expected"]
-        sums.covariance, sums.weighted, sums.values = saved["covariance"], saved["weighted"], saved["values"]
+        sums.covariance, sums.values = saved["covariance"], saved["values"]
+        sums.moments, sums.others = saved["moments"], saved["others"]
         return sums

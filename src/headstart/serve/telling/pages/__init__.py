@@ -1,4 +1,4 @@
-"""The pages: a list of experiments and one page each. They carry their numbers; the charts read them."""
+"""The pages: a list of experiments, one page each, one for a decision. They carry their numbers."""
 
 from __future__ import annotations
 
@@ -35,3 +35,8 @@ def render_experiment(report: Mapping[str, object]) -> str:
     """One experiment."""
     text = orjson.dumps(report).decode().replace("<", "\\u003c")  # no text can end the script element
     return _environment().get_template("experiment.html").render(report=report, report_json=text, version=__version__)
+
+
+def render_decision(told: Mapping[str, object]) -> str:
+    """One decision."""
+    return _environment().get_template("decision.html").render(told=told, version=__version__)

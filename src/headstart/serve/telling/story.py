@@ -1,0 +1,47 @@
+"""The page's first sentences: what is shown to whom now, and why, by what the policy believes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headstart.serve.config import ExperimentConfig
+from headstart.serve.engine.deciding import PolicyState
+from headstart.serve.telling.outcomes import tell_share
+from headstart.serve.telling.report import Report, Shown
+
+_NAMED = 3  # actions that a sentence names
+
+
+def tell_showing(actions: Sequence[Shown], policy: PolicyState, config: ExperimentConfig, report: Report) -> str:
+    """Who sees what now."""
+    chances = report.chances() if policy["has_context"] else [action["chance"] or 0.0 for action in actions]
+    order = sorted(range(len(actions)), key=lambda a: -chances[a])[:_NAMED]
+    shares = [f"{actions[a]['name']} to {tell_share(chances[a])}" for a in order]
+    rest = len(actions) - len(shares)
+    told = f"{', '.join(shares)}{f' and {rest} more to the rest' if rest else ''}"
+    if policy["has_context"]:
+        columns = ", ".join(config.contexts)
+        told = f"What a user sees depends on {columns}. Of late: {told} of the users."
+    else:
+        told = f"Shown now: {told} of the users.{_tell_beliefs(actions, order)}"
+    n = report.n_outcomes
+    return f"{told} {'No outcome has come yet.' if not n else f'{n:,} outcomes count so far.'}"
+
+
+def _tell_beliefs(actions: Sequence[Shown], order: Sequence[int]) -> str:
+    known = [a for a in order if actions[a]["believed"] is not None]
+    if len(known) < len(order):
+        return ""
+    expected = [f"{actions[a]['believed_text']} of {actions[a]['name']}" for a in known]
+    return f" The policy expects {', '.join(expected)}."
+
+
+def tell_policy(policy: PolicyState, actions: Sequence[Shown]) -> str:
+    """What decides, and how far it still believes the log."""
+    began = ", started from the log" if {"Started", "WarmStart"} & {*policy["around"]} else ""
+    looks = "by what is known of the user" if policy["has_context"] else "one action for all users"
+    text = f"{policy['name']}{began}, decides {looks}." if began else f"{policy['name']} decides {looks}."
+    trusted = [f"{action['name']} {action['trust_text']}" for action in actions if action["trust"] is not None]
+    if trusted:
+        text += f" By now, the chance that the log is right about an action: {', '.join(trusted)}."
+    return text

@@ -1,0 +1,76 @@
+"""One decision as it is told, and what decides."""
+
+import numpy as np
+import pytest
+
+from headstart.experiments.demo import example_log
+from headstart.serve.engine.engine import Engine
+from headstart.serve.errors import UnknownDecision
+from headstart.serve.telling.one_decision import tell_decision
+from headstart.serve.telling.overviews import Overviews
+from tests.serve.in_process import configure
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory):
+    log = example_log(7)
+    started = {"actions": list(log.action_names), "contexts": {"likes_videos": ["yes", "no"]}, "log": log}
+    held_out = {"actions": ["a", "b", "c"], "oracle": "UCB", "holdout": 1.0}
+    store = tmp_path_factory.mktemp("one") / "s.sqlite"
+    with Engine.open(configure(store, {"ads": started, "even": held_out})) as engine:
+        yield engine
+
+
+def test_what_the_policy_expects_is_for_this_user(engine):
+    """Who likes videos clicks three times as often, whatever is shown; the experiment's columns are yes and no."""
+    started = engine._fold("ads").policy.policy
+    believed = {}
+    for likes, user in (("yes", [1.0, 0.0]), ("no", [0.0, 1.0])):
+        engine.decide("ads", {"likes_videos": likes}, event_id=likes)
+        told = tell_decision(engine, "ads", likes)
+        assert told["context"] == {"likes_videos": likes}
+        believed[likes] = [each["believed"] for each in told["actions"]]
+        assert believed[likes] == pytest.approx(started.expected_outcomes(np.array([user]))[0][0].tolist())
+    assert np.all(np.array(believed["yes"]) > 2.0 * np.array(believed["no"]))
+    assert sum(each["chance"] for each in told["actions"]) == pytest.approx(1.0)
+    assert told["outcome"] is None
+    assert told["outcome_text"] == "not known"
+
+
+def test_outcomes_that_do_not_count_are_told(engine):
+    engine.decide("ads", {"likes_videos": "no"}, event_id="u2")
+    engine.outcome("ads", "u2", 1.0)
+    engine.outcome("ads", "u2", 0.0)
+    engine.set_aside("ads", "u2", "a test order")
+    told = tell_decision(engine, "ads", "u2")
+    assert (told["outcome"], told["is_set_aside"], told["outcome_text"]) == (1.0, True, "1, set aside")
+    assert [line.split(": ", 1)[1] for line in told["events"]][1:] == [
+        "outcome 1 counts",
+        "outcome 0 came when another was known: kept, the first one counts",
+    ]
+
+
+def test_a_held_out_user_is_told_to_be_one(engine):
+    engine.decide("even", {}, event_id="h")
+    told = tell_decision(engine, "even", "h")
+    assert told["is_holdout"]
+    assert "in the hold-out" in told["sentence"]
+    assert [each["chance_text"] for each in told["actions"]] == ["33.3 %"] * 3
+    with pytest.raises(UnknownDecision, match="no decision 'nobody'"):
+        tell_decision(engine, "even", "nobody")
+
+
+def test_the_report_names_what_decides_and_why(engine):
+    overviews = Overviews(engine)
+    try:
+        report, even = overviews["ads"].as_dict(), overviews["even"].as_dict()
+    finally:
+        overviews.close()
+    assert report["policy"]["name"] == "LinKnowledgeGradient"
+    assert "started from the log" in report["policy"]["text"]
+    assert any("decisions are by a linear model" in reason for reason in report["policy"]["reasons"])
+    assert all(0.0 < action["trust"] <= 1.0 for action in report["actions"])
+    assert all(action["believed_text"] == "by context" for action in report["actions"])
+    assert (even["policy"]["name"], even["policy"]["reasons"]) == ("UCB", [])
+    assert even["actions"][0]["trust_text"] == "-"
+    assert even["sentence"].endswith("No outcome has come yet.")

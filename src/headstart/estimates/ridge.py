@@ -177,7 +177,7 @@ def predict_left_out(fitted: Regressions, contexts: Floats, actions: Integers, o
 
 
 def _leave_out(fitted: Regressions, rows: Floats, taken: Integers, outcomes: Floats, predicted: Floats) -> None:
-    """Take each row's pull off every action's prediction for it, (n, K); an action's only row has none to speak of."""
+    """Take each row's pull off every action's prediction for it, (n, K); an action's only row is left as it is."""
     apart = rows - fitted.centres[taken]  # from the row's own action's centre
     kept = np.empty_like(apart)  # shrinks_a apart
     leverages = 1.0 / fitted.counts[taken]

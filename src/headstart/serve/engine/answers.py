@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias, TypedDict, TypeVar
+from typing import NotRequired, TypeAlias, TypedDict, TypeVar
 
 from headstart.errors import HeadstartError
 from headstart.serve.config import Label
@@ -23,6 +23,7 @@ class DecisionAnswer(TypedDict):
     propensity: float
     probabilities: dict[str, float]  # of every action, by its label
     version: int
+    is_fallback: NotRequired[bool]  # the client's, while the service was away; not there: no
 
 
 class ReceiptAnswer(TypedDict):

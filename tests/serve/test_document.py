@@ -9,6 +9,8 @@ import textwrap
 import tomllib
 from pathlib import Path
 
+import openfeature.api
+
 from headstart.experiments.demo import example_log
 from headstart.serve import load_config
 from headstart.serve.demo import write_csv
@@ -66,13 +68,15 @@ def test_its_snippets_and_curls_run(tmp_path, monkeypatch, capsys):
     settings = _settings(tmp_path)
     settings["experiments"]["ads"]["log"]["path"] = str(tmp_path / "yesterday.csv")
     monkeypatch.chdir(tmp_path)
-    client_snippet, unit_snippet, log_snippet = _blocks("python serve")
+    client_snippet, unit_snippet, flag_snippet, log_snippet = _blocks("python serve")
     with served(tmp_path / "ads.sqlite", settings["experiments"]) as client:
         here = str(client.base_url)
         names: dict[str, object] = {}
-        for snippet in (client_snippet, unit_snippet):
+        for snippet in (client_snippet, unit_snippet, flag_snippet):
             exec(compile(snippet.replace("http://127.0.0.1:8000", here), "docs/serve.md", "exec"), names)
-        assert capsys.readouterr().out.split()[0] in ("image", "video")
+        shown = capsys.readouterr().out.split()
+        assert {shown[0], shown[-1]} <= {"image", "video"}
+        openfeature.api.clear_providers()  # it lets its connections go
         curls = next(block for block in _blocks("bash") if "curl" in block)
         commands = curls.replace("http://127.0.0.1:8000", here).replace("\\\n", " ").splitlines()
         for command, said in zip(commands[0::2], commands[1::2], strict=True):

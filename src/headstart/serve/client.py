@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-import random
 import time
-import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from headstart.errors import MissingExtraError
-from headstart.serve.errors import ServiceError
-from headstart.serve.units import Unit
+from headstart.serve.talking import Attempt, Fallback, Manner, Pause, Reply, Request, RequestFailed, Wording, converse
 
 if TYPE_CHECKING:
-    from httpx import Response
+    from types import ModuleType
+
+    import httpx
 
     from headstart.serve.config import Label
     from headstart.serve.engine.answers import DecisionAnswer, ReceiptAnswer
     from headstart.serve.engine.state import State
+    from headstart.serve.units import Unit
 
-_RETRIED = frozenset({429, 502, 503, 504})
-
-
-class RequestFailed(ServiceError):
-    """The service refused a request, or could not be reached."""
-
-    def __init__(self, message: str, status: int | None = None, code: str | None = None) -> None:
-        super().__init__(message)
-        self.status, self.code = status, code
+__all__ = ["Client", "RequestFailed", "reload_service"]
 
 
 class Client:
@@ -47,6 +39,17 @@ class Client:
         An API key, if the service asks for one.
     timeout, retries
         Seconds per attempt, and attempts after the first. Waits grow from 50 ms, doubled each time, with jitter.
+    fallback
+        The action that `decide` answers with while the service is away (no answer, or 429 or 5xx to the last). It is
+        marked `is_fallback` and counted in `fallbacks`, and no outcome of it is sent. None: RequestFailed is raised.
+    patience
+        Seconds for all attempts of a decision together; 1 with a fallback, else as long as the attempts take.
+
+    Examples
+    --------
+    >>> with Client("http://127.0.0.1:8000", "ads", fallback="image") as ads:  # doctest: +SKIP
+    ...     decision = ads.decide({"age": 34, "likes_videos": "yes"})
+    ...     ads.outcome(decision["event_id"], 1.0)
     """
 
     def __init__(
@@ -57,17 +60,19 @@ class Client:
         key: str | None = None,
         timeout: float = 2.0,
         retries: int = 4,
+        fallback: Label | None = None,
+        patience: float | None = None,
         sleep: Callable[[float], None] = time.sleep,
+        transport: httpx.BaseTransport | None = None,
     ) -> None:
-        try:
-            import httpx
-        except ImportError:
-            raise MissingExtraError("httpx", "serve") from None
+        self._http = import_httpx().Client(base_url=url, headers=headers_of(key), transport=transport)
+        self._manner = manner_of(timeout, retries, fallback, patience)
+        self._wording, self._fallback, self._sleep = Wording(experiment), Fallback(fallback), sleep
 
-        self._errors: tuple[type[Exception], ...] = (httpx.TransportError,)
-        headers = {} if key is None else {"Authorization": f"Bearer {key}"}
-        self._http = httpx.Client(base_url=url, timeout=timeout, headers=headers)
-        self._path, self._retries, self._sleep = f"/v1/{experiment}", retries, sleep
+    @property
+    def fallbacks(self) -> int:
+        """Decisions that were the fallback's."""
+        return self._fallback.count
 
     def decide(
         self,
@@ -81,7 +86,14 @@ class Client:
 
         A `unit` (a person, a device) that comes back keeps its action; `follows` then says since which decision.
         """
-        answer: DecisionAnswer = self._send("/decide", _request(context, available, event_id, unit))
+        if self._fallback.is_resting(available):
+            return self._fallback.answer()
+        try:
+            answer: DecisionAnswer = self._send(
+                self._wording.decide(context, available, event_id, unit), self._manner
+            )
+        except RequestFailed as error:
+            return self._fallback.answer(available, error)
         return answer
 
     def outcome(
@@ -93,44 +105,34 @@ class Client:
         again is known by its `report_id`; without one it is a new report. Of a unit that is decided for again in
         between, a repeated report counts for the newer decision.
         """
-        receipt: ReceiptAnswer = self._send("/outcome", _report(event_id, outcome, report_id))
+        known = Fallback.receipt(event_id)
+        receipt: ReceiptAnswer = known or self._send(self._wording.outcome(event_id, outcome, report_id))
         return receipt
 
     def decide_many(self, contexts: Iterable[Mapping[str, object] | None]) -> list[DecisionAnswer]:
         """One decision per context, in one request and one commit."""
-        body = {"decisions": [_request(context) for context in contexts]}
-        decisions: list[DecisionAnswer] = self._send("/decide/batch", body)["decisions"]
+        users = list(contexts)
+        if self._fallback.is_resting(None):
+            return [self._fallback.answer() for _ in users]
+        try:
+            decisions: list[DecisionAnswer] = self._send(self._wording.decide_many(users), self._manner)["decisions"]
+        except RequestFailed as error:
+            return [self._fallback.answer(None, error) for _ in users]
         return decisions
 
     def outcome_many(self, outcomes: Mapping[str, float] | Mapping[str | Unit, Any]) -> list[ReceiptAnswer]:
         """Report several outcomes by event id or unit."""
-        body = {"outcomes": [_report(of, value, None) for of, value in outcomes.items()]}
-        receipts: list[ReceiptAnswer] = self._send("/outcome/batch", body)["outcomes"]
-        return receipts
+        sent = {of: value for of, value in outcomes.items() if Fallback.receipt(of) is None}
+        told = iter(self._send(self._wording.outcome_many(sent))["outcomes"]) if sent else iter(())
+        return [Fallback.receipt(of) or next(told) for of in outcomes]
 
     def state(self) -> State:
         """What the experiment believes at present."""
-        state: State = self._send("/state", None)
+        state: State = self._send(self._wording.state())
         return state
 
-    def _send(self, path: str, body: Mapping[str, object] | None) -> Any:  # JSON: what it holds, the path says
-        for attempt in range(self._retries + 1):
-            is_last = attempt == self._retries
-            try:
-                if body is None:
-                    response = self._http.get(self._path + path)
-                else:
-                    response = self._http.post(self._path + path, json=body)
-            except self._errors as error:
-                if is_last:
-                    raise RequestFailed(f"no answer from {self._http.base_url}: {error}") from error
-            else:
-                if response.is_success:
-                    return response.json()
-                if is_last or response.status_code not in _RETRIED:
-                    raise _as_error(response)
-            self._sleep(0.05 * 2**attempt * random.uniform(0.5, 1.5))
-        raise AssertionError("unreachable")
+    def _send(self, request: Request, manner: Manner | None = None) -> Any:  # JSON: what it holds, the path says
+        return _carry_out(self._http, request, manner or self._manner._replace(patience=None), self._sleep)
 
     def close(self) -> None:
         """Let the connections go."""
@@ -147,46 +149,64 @@ class Client:
 
 def reload_service(url: str, *, key: str | None = None, timeout: float = 60.0) -> dict[str, str]:
     """Have a service read its configuration again; what became of each experiment."""
+    with import_httpx().Client(base_url=url.rstrip("/"), headers=headers_of(key)) as http:
+        told: dict[str, str] = _carry_out(http, Request("/v1/reload", {}), Manner(timeout, 0), time.sleep)[
+            "experiments"
+        ]
+    return told
+
+
+def _carry_out(http: httpx.Client, request: Request, manner: Manner, sleep: Callable[[float], None]) -> Any:
+    talk = converse(request, manner)
+    step = next(talk)
+    try:
+        while True:
+            if isinstance(step, Pause):
+                sleep(step.seconds)
+                step = next(talk)
+            else:
+                step = talk.send(_try(http, step))
+    except StopIteration as done:
+        return done.value
+
+
+def _try(http: httpx.Client, attempt: Attempt) -> Reply:
+    (path, body), timeout = attempt
+    try:
+        if body is None:
+            return as_reply(http.get(path, timeout=timeout))
+        return as_reply(http.post(path, json=body, timeout=timeout))
+    except import_httpx().TransportError as error:
+        return no_reply(http.base_url, error)
+
+
+def import_httpx() -> ModuleType:
+    """The library that carries requests, or what to install."""
     try:
         import httpx
     except ImportError:
         raise MissingExtraError("httpx", "serve") from None
+    return httpx
 
-    headers = {} if key is None else {"Authorization": f"Bearer {key}"}
+
+def headers_of(key: str | None) -> dict[str, str]:
+    """Of a caller with this API key."""
+    return {} if key is None else {"Authorization": f"Bearer {key}"}
+
+
+def manner_of(timeout: float, retries: int, fallback: Label | None, patience: float | None) -> Manner:
+    """Who has something to fall back on waits a second in all."""
+    return Manner(timeout, retries, 1.0 if patience is None and fallback is not None else patience).check()
+
+
+def as_reply(response: httpx.Response) -> Reply:
+    """A response's status and JSON."""
     try:
-        response = httpx.post(f"{url.rstrip('/')}/v1/reload", json={}, headers=headers, timeout=timeout)
-    except httpx.TransportError as error:
-        raise RequestFailed(f"no answer from {url}: {error}") from error
-    if not response.is_success:
-        raise _as_error(response)
-    told: dict[str, str] = response.json()["experiments"]
-    return told
+        return Reply(response.status_code, response.json())
+    except ValueError:
+        return Reply(response.status_code)
 
 
-def _request(
-    context: Mapping[str, object] | None,
-    available: Sequence[Label] | None = None,
-    event_id: str | None = None,
-    unit: str | None = None,
-) -> dict[str, object]:
-    body: dict[str, object] = {"context": dict(context or {}), "event_id": event_id or uuid.uuid4().hex}
-    if available is not None:
-        body["available"] = list(available)
-    if unit is not None:
-        body["unit"] = unit
-    return body
-
-
-def _report(of: str | Unit, outcome: float | Mapping[str, float], report_id: str | None) -> dict[str, object]:
-    which = {"unit": of.name} if isinstance(of, Unit) else {"event_id": of}
-    if isinstance(outcome, Mapping):
-        return {**which, "outcomes": dict(outcome), "report_id": report_id or uuid.uuid4().hex}
-    return {**which, "outcome": outcome}
-
-
-def _as_error(response: Response) -> RequestFailed:
-    try:
-        told = response.json()["error"]
-        return RequestFailed(told["message"], response.status_code, told["code"])
-    except (ValueError, KeyError, TypeError):
-        return RequestFailed(f"{response.status_code} from {response.url}", response.status_code)
+def no_reply(url: object, error: Exception) -> Reply:
+    """Why nothing came."""
+    return Reply(None, fault=f"no answer from {url}: {error or type(error).__name__}")

@@ -24,6 +24,7 @@ class DecisionAnswer(TypedDict):
     probabilities: dict[str, float]  # of every action, by its label
     version: int
     follows: NotRequired[str]  # the event id of the decision whose action its unit keeps; not there: it was drawn
+    is_fallback: NotRequired[bool]  # the client's, while the service was away; not there: no
 
 
 class ReceiptAnswer(TypedDict):

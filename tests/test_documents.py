@@ -14,6 +14,7 @@ SNIPPETS = [
     (path.relative_to(ROOT), number, code)
     for path in DOCUMENTS
     if path.name not in ("ARCHITECTURE.md", "METHODS.md")  # theirs are signatures, not programs
+    and path.parent.name not in ("tutorials", "start")  # the site runs each as one program: tests/test_site.py
     for number, code in enumerate(re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL))
 ]
 

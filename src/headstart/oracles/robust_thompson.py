@@ -116,7 +116,7 @@ class RobustThompson(BelievingOracle[RobustThompsonState]):
     The prior of an action's mean is a mixture: what the log says, with chance `trust`, and two components for a
     log that is wrong about it (`priors.logged`). Each outcome re-weighs them by their marginal likelihood,
     so a log in conflict with users fades by itself. A play draws a component, then a mean from its posterior, per
-    action; no draw exceeds an optimistic one of the users alone, ȳ_a + sqrt(v_a / n_a) (1/2 + |t|): a log can make
+    action; no draw exceeds an optimistic one of the users alone, ȳ_a + sqrt(v_a / n_a) (1/2 + abs(t)): a log can make
     an action look better than its users do only for as long as they are few.
 
     `probabilities` are computed by quadrature, to 1e-8, not sampled. KnowledgeGradient starts from the same prior and

@@ -46,7 +46,7 @@ class Fit:
     factor: Floats | None = None  # (p, p) Cholesky's, of a Hessian near the minimum
 
     def predict(self, contexts: Floats) -> Floats:
-        """P(action | context) of every row, (n, K)."""
+        """P(action given context) of every row, (n, K)."""
         scores = contexts @ self.slopes.T
         scores += self.intercepts
         scores -= scores.max(axis=1, keepdims=True)
@@ -145,7 +145,7 @@ class LogisticPropensity:
         A Log, or a table of any size: anything with `n_actions` and `batches(n_rows)`, which is gone through some
         ten times with one batch in memory.
     ridge
-        The penalty: the fit minimises the sum of losses + ridge / 2 |slopes of standardised columns|^2.
+        The penalty: the fit minimises the sum of losses + ridge / 2 times the sum of squared slopes of standardised columns.
     uses_vectors
         Whether to learn from the log's whole propensity vectors, where it has them, as soft labels; otherwise from
         the actions taken.
@@ -165,7 +165,7 @@ class LogisticPropensity:
 
     @property
     def slopes(self) -> Floats:
-        """(K, d): P(a | x) is proportional to exp(intercepts_a + slopes_a'x)."""
+        """(K, d): P(a given x) is proportional to exp(intercepts_a + slopes_a'x)."""
         return self.kernel_state.slopes.copy()
 
     @property
@@ -174,7 +174,7 @@ class LogisticPropensity:
         return self.kernel_state.intercepts.copy()
 
     def predict(self, contexts: ArrayLike) -> Floats:
-        """P(action | context) for every row and action, (n, K)."""
+        """P(action given context) for every row and action, (n, K)."""
         rows = np.asarray(contexts, dtype=np.float64)
         d = self.kernel_state.slopes.shape[1]
         if rows.ndim != 2 or rows.shape[1] != d:
@@ -182,7 +182,7 @@ class LogisticPropensity:
         return self._fit.predict(rows)
 
     def __call__(self, context: ArrayLike) -> Floats:
-        """P(action | context) for every action, (K,)."""
+        """P(action given context) for every action, (K,)."""
         seen, out = check_context(context, self.kernel_state.slopes.shape[1]), np.empty(self.n_actions)
         self._entry(self.kernel_state, seen, out)
         return out

@@ -6,6 +6,9 @@ Building it runs the tutorials, so this is their test too.
 from __future__ import annotations
 
 import functools
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -14,8 +17,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from tools.site.assemble import ROOT, assemble
-from tools.site.build import build
+from tools.site.assemble import ROOT
 from tools.site.chapters import split_chapters
 from tools.site.links import Links
 
@@ -58,10 +60,17 @@ class _Targets(HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("site")
-    assemble(folder / "source")
-    build(folder / "source", folder / "site")  # a warning is an error
-    return folder / "site"
+    out = tmp_path_factory.mktemp("site") / "site"
+    path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    done = subprocess.run(
+        [sys.executable, "-m", "tools.site", "--out", str(out)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr  # a warning is an error
+    return out
 
 
 @pytest.fixture(scope="module")

@@ -13,10 +13,16 @@ from headstart.reports.drawing import STYLE, WIDTH
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _FEWEST = 3  # values of a number that make an axis
+_MOST_LABELS = 16  # of marks in one panel
 _WORDS = {  # for a setting's name
-    "n_log": "rows in the log", "K": "actions", "hidden": "columns hidden from the log", "T": "users",
-    "bias": "what was added to the worse action's logged outcomes", "rho": "how far contexts decide the logged action",
-}  # fmt: skip
+    "n_log": "rows in the log",
+    "K": "actions",
+    "hidden": "columns hidden from the log",
+    "T": "users",
+    "bias": "added to the worse action's logged outcomes",
+    "rho": "how far contexts decide the logged action",
+}
+_WIDTH = 1.2 * WIDTH
 
 
 def draw_results(rows: Sequence[ResultRow], measure: str, path: Path) -> None:
@@ -28,37 +34,44 @@ def draw_results(rows: Sequence[ResultRow], measure: str, path: Path) -> None:
 
     along = _axis(rows)
     with matplotlib.rc_context(STYLE):
-        if along is None:
-            labels = list(dict.fromkeys(_label(row) for row in rows))
-            is_long = len(labels) > 16
-            panels = _panels(rows, "log") if is_long else {"": list(rows)}
-            height = sum(0.55 + 0.24 * len({_label(row, is_long) for row in members}) for members in panels.values())
-            figure, axes = plt.subplots(
-                len(panels), 1, figsize=(WIDTH * 1.2, height + 0.4), squeeze=False, layout="constrained"
-            )
-            for each, (title, members) in zip(axes.flat, panels.items(), strict=True):
-                _draw_marks(each, members, title, is_long=is_long)
-        else:
-            others = [name for name in _names(rows) if name != along]
-            panels = _panels(rows, *others)
-            figure, axes = plt.subplots(
-                math.ceil(len(panels) / 2) if len(panels) > 1 else 1, 2 if len(panels) > 1 else 1,
-                figsize=(WIDTH * 1.2, 2.6 * math.ceil(len(panels) / 2) + 0.7), squeeze=False, layout="constrained", sharey=True,
-            )  # fmt: skip
-            for each, (title, members) in zip(axes.flat, panels.items(), strict=False):
-                _draw_lines(each, members, along, title)
-            axes.flat[0].set_ylim(bottom=0)  # shared by all
-            for each in axes.flat[len(panels) :]:
-                each.set_visible(False)
-            handles, labels = axes.flat[0].get_legend_handles_labels()
-            figure.legend(handles, labels, loc="outside upper left", ncols=3, frameon=False)
-        figure.supxlabel(
-            f"{measure}, ± 2 standard errors" if along is None else _WORDS.get(along, along), fontsize=9.5
-        )
+        figure = _draw_all_marks(rows) if along is None else _draw_all_lines(rows, along)
+        measured = f"{measure}, ± 2 standard errors"
+        figure.supxlabel(measured if along is None else _WORDS.get(along, along), fontsize=9.5)
         if along is not None:
-            figure.supylabel(f"{measure}, ± 2 standard errors", fontsize=9.5)
+            figure.supylabel(measured, fontsize=9.5)
         figure.savefig(path, metadata={"Date": None})
         plt.close(figure)
+
+
+def _draw_all_marks(rows: Sequence[ResultRow]) -> Any:
+    is_long = len({_label(row) for row in rows}) > _MOST_LABELS
+    panels = _panels(rows, "log", "world") if is_long else {"": list(rows)}
+    labels = [{_label(row, is_long) for row in members} for members in panels.values()]
+    figure, axes = _panel_grid(len(panels), 1, sum(0.55 + 0.24 * len(each) for each in labels) + 0.4)
+    for each, (title, members) in zip(axes.flat, panels.items(), strict=True):
+        _draw_marks(each, members, title, is_long=is_long)
+    return figure
+
+
+def _draw_all_lines(rows: Sequence[ResultRow], along: str) -> Any:
+    panels = _panels(rows, *(name for name in _names(rows) if name != along))
+    n_rows = math.ceil(len(panels) / 2)
+    figure, axes = _panel_grid(n_rows, min(2, len(panels)), 2.6 * n_rows + 0.7, sharey=True)
+    for each, (title, members) in zip(axes.flat, panels.items(), strict=False):
+        _draw_lines(each, members, along, title)
+    axes.flat[0].set_ylim(bottom=0)  # shared by all
+    for each in axes.flat[len(panels) :]:
+        each.set_visible(False)
+    handles, labels = axes.flat[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper left", ncols=3, frameon=False)
+    return figure
+
+
+def _panel_grid(n_rows: int, n_columns: int, height: float, *, sharey: bool = False) -> Any:
+    import matplotlib.pyplot as plt
+
+    size = (_WIDTH, height)
+    return plt.subplots(n_rows, n_columns, figsize=size, squeeze=False, layout="constrained", sharey=sharey)
 
 
 def _names(rows: Sequence[ResultRow]) -> list[str]:
@@ -113,8 +126,8 @@ def _draw_lines(axes: Any, rows: Sequence[ResultRow], along: str, title: str) ->
         members = sorted((row for row in rows if row["series"] == series), key=lambda row: row["setting"][along])
         axes.errorbar(
             [row["setting"][along] for row in members], [row["mean"] for row in members],
-            yerr=[2 * row["se"] for row in members], marker=_MARKERS[i % len(_MARKERS)], color=_COLOURS[i % len(_COLOURS)],
-            markersize=5, lw=1.5, label=series,
+            yerr=[2 * row["se"] for row in members], marker=_MARKERS[i % len(_MARKERS)],
+            color=_COLOURS[i % len(_COLOURS)], markersize=5, lw=1.5, label=series,
         )  # fmt: skip
     axes.set_title(title, loc="left", fontsize=9.5)
     axes.grid(axis="y", lw=0.4, alpha=0.5)

@@ -57,9 +57,9 @@ def write_http() -> str:
     lines = [
         "# The HTTP API",
         "",
-        "Written from the OpenAPI document that the service gives at `/openapi.json`, for an experiment `ads` with the",
-        "actions `image` and `video`. Pages, keys and people's own commands (freeze, roll back, withdraw, set aside,",
-        "reload) are in [the decision service](../serve.md#call-it-from-anywhere).",
+        "Written from the OpenAPI document that the service gives at `/openapi.json`, for an experiment `ads` with",
+        "the actions `image` and `video`. Pages, keys and people's own commands (freeze, roll back, withdraw,",
+        "set aside, reload) are in [the decision service](../serve.md#call-it-from-anywhere).",
         "",
     ]
     for path, verbs in document["paths"].items():

@@ -53,6 +53,11 @@ class HonestForest:
         self._arrays: ForestArrays | None = None
         self._n_features = 0
 
+    def __repr__(self) -> str:
+        if self._arrays is None:
+            return f"HonestForest({self.options.n_trees:,} trees, not fitted)"
+        return f"HonestForest({self.options.n_trees:,} trees, {self.n_actions} actions, {self.n_features} columns)"
+
     @cached_property
     def _predict_context(self) -> Entry[None]:
         """Bound when first asked about one user."""

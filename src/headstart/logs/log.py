@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from headstart.arrays import Floats, Integers
 from headstart.errors import ActionError, LogError
+from headstart.logs.by_action import tell_log
 from headstart.logs.contexts import check_encoded, encode_columns
 from headstart.logs.encoding import Encoding
 from headstart.logs.reading import Reading
@@ -25,9 +26,10 @@ from headstart.logs.validation import (
     read_only,
 )
 from headstart.randomness import RNG, as_generator
+from headstart.shown import Shown, Told, as_frame
 
 
-class Log:
+class Log(Shown):
     """Past decisions, in memory.
 
     Parameters
@@ -137,6 +139,16 @@ class Log:
         known = "with" if self.has_propensities else "without"
         shape = f"{len(self)} rows, {self.n_actions} actions, {self.n_features} context columns"
         return f"Log({shape}, {known} propensities)"
+
+    def _tell(self) -> Told:
+        return tell_log(repr(self), self)
+
+    def to_frame(self) -> Any:
+        """Its rows: the action's label, the outcome, the propensity where it is known, and the encoded contexts."""
+        columns: dict[str, Any] = {"action": [self.action_names[a] for a in self.actions], "outcome": self.outcomes}
+        if self.propensities is not None:
+            columns["propensity"] = self.propensities
+        return as_frame(columns | {name: self.contexts[:, j] for j, name in enumerate(self.context_names)})
 
     def action_index(self, label: Hashable) -> int:
         """The index of an action's label."""

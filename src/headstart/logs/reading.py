@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from headstart.shown import Shown, Told
 
-@dataclass(frozen=True)
-class Reading:
+
+@dataclass(frozen=True, repr=False)
+class Reading(Shown):
     """What was recognised in a source, which rows were dropped and why, and what else a reader should know."""
 
     source: str  # in words
@@ -23,6 +25,16 @@ class Reading:
     counts: Mapping[str, int] = field(default_factory=dict)  # rule -> rows
     filled: Mapping[str, int] = field(default_factory=dict)  # context -> rows in which it was missing
     notes: tuple[str, ...] = ()
+
+    def _tell(self) -> Told:
+        roles = {**self.columns, "contexts": ", ".join(self.contexts), "confounders": ", ".join(self.confounders)}
+        kept = {role: column for role, column in roles.items() if column}
+        how = ["recognised" if role in self.recognised else "given" for role in kept]
+        said = [f"{n:,} rows: {rule}." for rule, n in self.counts.items()]
+        said += [f"Left out {column}: {why}." for column, why in self.left_out.items()]
+        headline = f"{self.source} ({self.format}): {self.n_rows:,} rows, {self.n_kept:,} kept"
+        columns = {"role": list(kept), "column": list(kept.values()), "how": how}
+        return Told(headline, (*said, *(f"{note}." for note in self.notes)), columns)
 
     def __str__(self) -> str:
         lines = [f"{self.source} ({self.format}): {self.n_rows:,} rows, {self.n_kept:,} kept"]

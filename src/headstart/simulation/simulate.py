@@ -17,8 +17,10 @@ from headstart.errors import OptionError, OutcomeError
 from headstart.kernels import draw_outcome, draw_user, expected_outcomes, play, update
 from headstart.kernels.arrays import largest
 from headstart.logs.log import Log
+from headstart.numerals import number
 from headstart.parts import Oracle, OracleAbilities, State, is_oracle
 from headstart.simulation.spreading import check_jobs, spread
+from headstart.shown import Shown, Told
 from headstart.simulation.waiting import Waiting
 
 _MOST_CHECKPOINTS = 200
@@ -67,8 +69,8 @@ MakePolicy = Callable[[Any, Log, np.random.Generator], Oracle]
 """(drawn world, its log, a generator) -> a policy: an oracle, a WarmStart, anything that plays and updates."""
 
 
-@dataclass(frozen=True)
-class Curve:
+@dataclass(frozen=True, repr=False)
+class Curve(Shown):
     """The cumulative regret of one policy over many runs."""
 
     rounds: Integers  # (c,) the rounds after which regret was read
@@ -107,6 +109,24 @@ class Curve:
     def percentiles(self, q: float) -> Floats:
         """The q-th percentile of regret at each of `rounds`, (c,)."""
         return np.percentile(self.regrets, q, axis=0)
+
+    def _tell(self) -> Told:
+        low, high = self.percentiles(20), self.percentiles(80)
+        lost = f"{number(self.mean)} ± {number(self.se)} ({self.runs:,} runs)"
+        columns = {"users": self.rounds, "mean regret": self.means, "20th percentile": low, "80th percentile": high}
+        headline = f"Regret over {self.rounds[-1]:,} users: {lost}"
+        return Told(headline, columns={name: values.tolist() for name, values in columns.items()})
+
+    def __repr__(self) -> str:
+        return self._tell().headline
+
+    def _draw(self, axes: Any) -> None:
+        (line,) = axes.plot(self.rounds, self.means, label="mean regret")
+        band = {"color": line.get_color(), "alpha": 0.15, "lw": 0, "label": "20th to 80th percentile of runs"}
+        axes.fill_between(self.rounds, self.percentiles(20), self.percentiles(80), **band)
+        axes.set_xlabel("users")
+        axes.set_ylabel("cumulative regret, in units of the outcome")
+        axes.legend(frameon=False)
 
 
 def _run(

@@ -145,7 +145,8 @@ class LogisticPropensity:
         A Log, or a table of any size: anything with `n_actions` and `batches(n_rows)`, which is gone through some
         ten times with one batch in memory.
     ridge
-        The penalty: the fit minimises the sum of losses + ridge / 2 times the sum of squared slopes of standardised columns.
+        The penalty: the fit minimises the sum of losses plus ridge / 2 times the sum of squared slopes, of
+        standardised columns.
     uses_vectors
         Whether to learn from the log's whole propensity vectors, where it has them, as soft labels; otherwise from
         the actions taken.

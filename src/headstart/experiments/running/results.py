@@ -18,12 +18,12 @@ _MOST_ROWS = 12  # of a table in RESULTS.md
 
 HEAD = """# Results
 
-The paper's experiments, one by one: what it claims, what was found, and the numbers with their standard errors. Made by
-`headstart reproduce NAME --runs 4000 --seed 1` (`trials`: 150 runs, `biased-logs`: 100). Every row is in `results/`, from
-which this page is written by `python -m headstart.experiments.running.results results > RESULTS.md`; the site (`make docs`)
-shows all of them, with a figure for each experiment. Another seed gives means within 3 standard errors of these; `tests/experiments/test_results.py` tries some. Regret is
-cumulative at the last round. The five `yahoo-...` experiments need data that may not be shipped and have not been
-run.
+The paper's experiments, one by one: what it claims, what was found, and the numbers with their standard errors. Made
+by `headstart reproduce NAME --runs 4000 --seed 1` (`trials`: 150 runs, `biased-logs`: 100). Every row is in
+`results/`, from which `python -m headstart.experiments.running.results results > RESULTS.md` writes this page; the
+site (`make docs`) shows all of them, with a figure for each experiment. Another seed gives means within 3 standard
+errors of these; `tests/experiments/test_results.py` tries some. Regret is cumulative at the last round. The five
+`yahoo-...` experiments need data that may not be shipped and have not been run.
 
 ## Published lessons that do not survive
 

@@ -30,6 +30,7 @@ from headstart.judgement.audit.intake import Intake, take_in
 from headstart.judgement.audit.plain import as_plain
 from headstart.judgement.audit.verdict import Verdict, judge
 from headstart.logs.any_log import AnyLog
+from headstart.shown import Shown, Told, draw_intervals
 
 STEPS = 1 + len(CHECKS)  # calls of `progress`: the way in, the checks
 
@@ -55,8 +56,8 @@ class Facts:
         return "nothing" if self.propensities == "estimated" and not self.context_names else self.propensities
 
 
-@dataclass(frozen=True)
-class Audit:
+@dataclass(frozen=True, repr=False)
+class Audit(Shown):
     """Every finding on one log; `verdict` is the last word and `as_dict()` all of it for a program."""
 
     facts: Facts
@@ -85,6 +86,33 @@ class Audit:
     def as_dict(self) -> dict[str, Any]:
         """Plain values, verdict first; what is not a number is None."""
         return {"verdict": as_plain(self.verdict), **as_plain(self)}
+
+    def _tell(self) -> Told:
+        verdict, actions = self.verdict, self.actions.actions
+        return Told(
+            f"Audit of {self.facts.n_rows:,} rows: {verdict.decision}",
+            (
+                verdict.summary,
+                *(f"{_sentence(each.text)}: {each.advice}." for each in verdict.reasons),
+            ),
+            {
+                "action": [str(each.name) for each in actions],
+                "rows": [each.rows for each in actions],
+                "raw mean": [each.raw_mean for each in actions],
+                "adjusted mean": [each.mean for each in actions],
+                "low": [each.low for each in actions],
+                "high": [each.high for each in actions],
+                "virtual plays": list(verdict.caps),
+            },
+        )
+
+    def _draw(self, axes: Any) -> None:
+        shown = [each for each in self.actions.actions if each.rows]
+        means, lows, highs = ([getattr(each, name) for each in shown] for name in ("mean", "low", "high"))
+        draw_intervals(axes, [each.name for each in shown], means, lows, highs)
+        axes.plot([each.raw_mean for each in shown], range(len(shown))[::-1], "x", color="#D55E00", label="raw mean")
+        axes.set_xlabel(f"mean outcome: adjusted, {self.facts.level:.0%} interval")
+        axes.legend(frameon=False, loc="best")
 
 
 def audit(
@@ -120,6 +148,10 @@ def audit(
     """
     settings = Settings(level, horizon, n_sample, seed)
     return examine(log, settings, population, progress).audit
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 class Examined(NamedTuple):

@@ -19,6 +19,7 @@ from headstart.errors import OptionError
 from headstart.judgement.audit.reasons import Reason
 from headstart.priors.logged import trust_among
 from headstart.priors.options import LoggedPriorOptions
+from headstart.shown import Shown, Told
 
 if TYPE_CHECKING:
     from headstart.judgement.audit.audit import Audit
@@ -31,8 +32,8 @@ BASES = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Trust:
+@dataclass(frozen=True, eq=False, repr=False)
+class Trust(Shown):
     """Per action the weight of the log in the prior, (K,), and why, in words."""
 
     weights: Floats
@@ -43,6 +44,11 @@ class Trust:
             raise OptionError(f"weights must be an array of a chance per action, got {self.weights!r}")
         if not ((self.weights >= 0.0) & (self.weights <= 1.0)).all():
             raise OptionError(f"trust must be in [0, 1], got {self.weights!r}")
+
+    def _tell(self) -> Told:
+        weights = self.weights.tolist()
+        columns = {"action": list(range(len(weights))), "chance that the log is right": weights}
+        return Told("Trust in the log, per action", self.reasons, columns)
 
 
 def suggest_trust(audit: Audit, options: LoggedPriorOptions = LoggedPriorOptions()) -> Trust:

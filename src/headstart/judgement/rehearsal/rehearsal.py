@@ -14,6 +14,7 @@ from headstart.errors import OptionError
 from headstart.judgement.audit.plain import as_plain
 from headstart.judgement.rehearsal.policies import AB_TEST, TODAY
 from headstart.judgement.rehearsal.worlds import RIGHT
+from headstart.shown import Shown, Told
 
 
 @dataclass(frozen=True)
@@ -74,8 +75,8 @@ class Advice:
     reasons: tuple[str, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class Rehearsal:
+@dataclass(frozen=True, eq=False, repr=False)
+class Rehearsal(Shown):
     """What would happen if a log's policy were switched on, as far as the log itself can tell."""
 
     n_rows: int
@@ -128,6 +129,29 @@ class Rehearsal:
         """Plain values, the advice first; what is not a number is None."""
         plain: dict[str, Any] = as_plain(self)
         return {"advice": plain.pop("advice"), **plain}
+
+    def _tell(self) -> Told:
+        shown = self.forecasts
+        return Told(
+            repr(self),
+            tuple(f"{reason[:1].upper()}{reason[1:]}." for reason in self.advice.reasons),
+            {
+                "scenario": [each.scenario for each in shown],
+                "policy": [each.policy for each in shown],
+                f"beside the {AB_TEST}": [each.over_ab.mean for each in shown],
+                f"beside {TODAY}": [each.over_today.mean for each in shown],
+                "lost against the best": [each.regret.mean for each in shown],
+            },
+        )
+
+    def _draw(self, axes: Any) -> None:
+        days = np.arange(1, self.days + 1)
+        for scenario in self.scenarios:
+            axes.plot(days, self.gains_by_day(self.advice.policy, scenario), label=scenario)
+        axes.axhline(0.0, color="#8a8f98", lw=0.8)
+        axes.set_xlabel("day")
+        axes.set_ylabel(f"earned beside the {AB_TEST}, in units of the outcome")
+        axes.legend(frameon=False, title="if the log is")
 
     def __repr__(self) -> str:
         ours = self.forecast(self.advice.policy)

@@ -24,6 +24,7 @@ from headstart.parts.names import NamedUser, Names, as_user, has_text
 from headstart.parts.tables.chances import chances_of
 from headstart.priors.linear import LinearPrior
 from headstart.priors.logged import LoggedPrior
+from headstart.shown import Shown, Told
 
 
 class View(NamedTuple):
@@ -96,7 +97,7 @@ class Origin(NamedTuple):
     horizon: int | None  # None: not known
 
 
-class Started(Wrapper):
+class Started(Wrapper, Shown):
     """A policy that starts from a log: an oracle with `play`, `update` and `probabilities`, and what it was made of.
 
     A user may be given by names, as a mapping or a data frame's row: then actions are the log's labels, in and out
@@ -310,6 +311,21 @@ class Started(Wrapper):
         view = None if self._view is None else load_state(self._view, saved.get("view", {}))
         load_parts({"oracle": self.oracle}, saved)
         self._view = view
+
+    def _tell(self) -> Told:
+        said = self.summary
+        columns = {
+            "action": [str(name) for name in self.audit.facts.action_names],
+            "mean, by the log": said.means.tolist(),
+            "standard error": said.standard_errors.tolist(),
+            "trust": self.trust.weights.tolist(),
+            "users' worth": self.worth.tolist(),
+        }
+        return Told(repr(self), self.reasons, columns)
+
+    def _draw(self, axes: Any) -> None:
+        self.summary.draw(axes, self.audit.facts.action_names)
+        axes.set_xlabel("mean outcome by the log, before the first user, 95 % interval")
 
     def __repr__(self) -> str:
         return f"Started({self.oracle!r}, worth {self.worth.tolist()} users)"

@@ -29,6 +29,19 @@ class Summary(Shown):
 
     Evaluators that can give one (`evaluator.summary()`); oracles that start from one take it. Neither knows the
     other.
+
+    Parameters
+    ----------
+    means, standard_errors, variances
+        (K,) arrays: of each action the mean outcome, its honest standard error, and the variance of one outcome.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> import numpy as np
+    >>> summary = hs.Summary(np.array([0.1, 0.2]), np.array([0.01, 0.02]), np.array([0.09, 0.16]))
+    >>> summary.plays
+    array([900, 400])
     """
 
     means: Floats

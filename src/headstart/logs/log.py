@@ -74,6 +74,23 @@ class Log(Shown):
         How a user's columns become numbers, and the names of the encoded columns.
     reading
         How `read_log` read it: columns recognised, rows dropped; None for a log made from arrays.
+
+    Raises
+    ------
+    LogError
+        If a column has another length, a value that is no finite number, or a propensity outside (0, 1]; the row is
+        named.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> log = hs.Log(["text", "video", "text"], [1, 0, 0], {"city": ["Rome", "Oslo", "Rome"]})
+    >>> log
+    Log(3 rows, 2 actions, 2 context columns, without propensities)
+    >>> log.context_names
+    ('city=Oslo', 'city=Rome')
+    >>> log.action_index("video")
+    1
     """
 
     def __init__(

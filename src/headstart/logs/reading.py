@@ -10,7 +10,15 @@ from headstart.shown import Shown, Told
 
 @dataclass(frozen=True, repr=False)
 class Reading(Shown):
-    """What was recognised in a source, which rows were dropped and why, and what else a reader should know."""
+    """What was recognised in a source, which rows were dropped and why, and what else a reader should know.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> log = hs.read_log({"ad": ["a", "b"], "click": [1, 0]}, action="ad", outcome="click")
+    >>> log.reading.n_kept, log.reading.columns
+    (2, {'action': 'ad', 'outcome': 'click'})
+    """
 
     source: str  # in words
     format: str  # in words

@@ -125,6 +125,8 @@ class RobustThompson(BelievingOracle[RobustThompsonState]):
 
     Parameters
     ----------
+    n_actions
+        How many actions there are: 0 .. n_actions - 1.
     summary
         What the log knows of each action (`evaluator.summary()`). An action it does not show has no logged component.
     trust
@@ -134,6 +136,21 @@ class RobustThompson(BelievingOracle[RobustThompsonState]):
         Of the distrust, how much goes to the rival; the rest is vague. 0 is the mixture of Schmidli et al.
     is_capped
         False leaves the cap out.
+    rng
+        A numpy Generator or a seed; None draws a new one.
+
+    Raises
+    ------
+    OptionError
+        If a setting is outside its range.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> log = hs.Log(["text", "video", "text", "video"], [1, 0, 0, 1], propensities=[0.8, 0.2, 0.8, 0.5])
+    >>> oracle = hs.RobustThompson(2, hs.IPSWeighting(log).summary(), rng=1)
+    >>> round(float(oracle.probabilities(None).sum()), 6)
+    1.0
     """
 
     def __init__(

@@ -152,6 +152,23 @@ class LogisticPropensity:
         the actions taken.
     n_jobs
         Threads, by default one a core; the result does not depend on it.
+
+    Raises
+    ------
+    OptionError
+        If a setting is outside its range.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> x = rng.normal(size=(200, 2))
+    >>> a = rng.integers(2, size=200)
+    >>> log = hs.Log(a, x[:, 0] * a + rng.normal(size=200), x, np.full(200, 0.5))
+    >>> model = hs.LogisticPropensity(log)
+    >>> model([0.0, 0.0]).round(1)
+    array([0.5, 0.5])
     """
 
     def __init__(

@@ -58,7 +58,22 @@ class Facts:
 
 @dataclass(frozen=True, repr=False)
 class Audit(Shown):
-    """Every finding on one log; `verdict` is the last word and `as_dict()` all of it for a program."""
+    """Every finding on one log; `verdict` is the last word and `as_dict()` all of it for a program.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> x = rng.normal(size=(200, 2))
+    >>> a = rng.integers(2, size=200)
+    >>> log = hs.Log(a, x[:, 0] * a + rng.normal(size=200), x, np.full(200, 0.5))
+    >>> found = hs.audit(log)
+    >>> found.verdict.decision
+    'use it'
+    >>> found.to_frame().columns.tolist()[:3]
+    ['action', 'rows', 'raw mean']
+    """
 
     facts: Facts
     summary: Summary  # what a start begins from, before any cap
@@ -145,6 +160,30 @@ def audit(
         Of the sample and of its halves. The same rows in another order give the same audit.
     progress
         Called with 1 after each of `STEPS` steps.
+
+    Returns
+    -------
+    Audit
+        Every finding, and `verdict`: use it, use it with a cap, or do not use it, with the reasons.
+
+    Raises
+    ------
+    OptionError
+        If the log is no log, or a setting is outside its range.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> x = rng.normal(size=(200, 2))
+    >>> a = rng.integers(2, size=200)
+    >>> log = hs.Log(a, x[:, 0] * a + rng.normal(size=200), x, np.full(200, 0.5))
+    >>> found = hs.audit(log)
+    >>> found.verdict.decision
+    'use it'
+    >>> found.actions.actions[found.actions.best].name
+    1
     """
     settings = Settings(level, horizon, n_sample, seed)
     return examine(log, settings, population, progress).audit

@@ -52,6 +52,18 @@ class Comparison(Shown):
     """Every policy on the same logs and streams, the best first.
 
     The intervals of each of the three lists hold together (Bonferroni); `difference` is of one pair alone.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> x = rng.normal(size=(200, 2))
+    >>> a = rng.integers(2, size=200)
+    >>> log = hs.Log(a, x[:, 0] * a + rng.normal(size=200), x, np.full(200, 0.5))
+    >>> found = hs.compare(log, ["start"], shuffles=2)
+    >>> sorted(each.name for each in found.earnings)
+    ['cold', 'naive', 'start', "today's policy"]
     """
 
     earnings: tuple[Earning, ...]

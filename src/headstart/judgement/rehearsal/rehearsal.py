@@ -77,7 +77,22 @@ class Advice:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Rehearsal(Shown):
-    """What would happen if a log's policy were switched on, as far as the log itself can tell."""
+    """What would happen if a log's policy were switched on, as far as the log itself can tell.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> x = rng.normal(size=(200, 2))
+    >>> a = rng.integers(2, size=200)
+    >>> log = hs.Log(a, x[:, 0] * a + rng.normal(size=200), x, np.full(200, 0.5))
+    >>> found = hs.rehearse(log, users_per_day=20, days=2, runs=3)
+    >>> found.n_users
+    40
+    >>> found.advice.policy in found.policies
+    True
+    """
 
     n_rows: int
     action_names: tuple[Hashable, ...]

@@ -116,6 +116,20 @@ class Started(Wrapper, Shown):
         What the log says per action, its plays capped, and how far it is believed.
     explanation
         What was done and why, in words.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> x = rng.normal(size=(200, 2))
+    >>> a = rng.integers(2, size=200)
+    >>> log = hs.Log(a, x[:, 0] * a + rng.normal(size=200), x, np.full(200, 0.5))
+    >>> policy = hs.start(log, rng=1)
+    >>> policy.audit.verdict.decision
+    'use it'
+    >>> round(float(policy.probabilities(None).sum()), 6)
+    1.0
     """
 
     def __init__(

@@ -46,6 +46,20 @@ class LogTable(Shown):
         How a user's columns became x0, x1, ...; and the labels of the action indices.
     reading
         What the reader has to say of how the rows were read; kept, not used.
+
+    Raises
+    ------
+    LogError
+        If the table lacks a canonical column.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> table = hs.scan_log({"action": ["a", "b", "a"], "reward": [1.0, 0.0, 1.0]})
+    >>> table.action_sums().n
+    array([2., 1.])
+    >>> len(table)
+    3
     """
 
     def __init__(

@@ -37,12 +37,12 @@ class Reading(Shown):
     def _tell(self) -> Told:
         roles = {**self.columns, "contexts": ", ".join(self.contexts), "confounders": ", ".join(self.confounders)}
         kept = {role: column for role, column in roles.items() if column}
-        how = ["recognised" if role in self.recognised else "given" for role in kept]
-        said = [f"{n:,} rows: {rule}." for rule, n in self.counts.items()]
-        said += [f"Left out {column}: {why}." for column, why in self.left_out.items()]
+        how = ["recognised" if role in self.recognised else "given" if role in self.columns else "" for role in kept]
+        said = [f"{n:,} rows: {rule}" for rule, n in self.counts.items()]
+        said += [f"left out {column}: {why}" for column, why in self.left_out.items()]
         headline = f"{self.source} ({self.format}): {self.n_rows:,} rows, {self.n_kept:,} kept"
         columns = {"role": list(kept), "column": list(kept.values()), "how": how}
-        return Told(headline, (*said, *(f"{note}." for note in self.notes)), columns)
+        return Told(headline, tuple(f"{each[:1].upper()}{each[1:]}." for each in (*said, *self.notes)), columns)
 
     def __str__(self) -> str:
         lines = [f"{self.source} ({self.format}): {self.n_rows:,} rows, {self.n_kept:,} kept"]

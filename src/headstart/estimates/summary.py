@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from headstart.arrays import Floats, Integers
-from headstart.shown import Shown, Told, draw_intervals
+from headstart.displayed import Display, Displayed, draw_intervals
 
 # A variance from n rows is averaged with the pooled one as if that were from this many more: three equal outcomes do
 # not make an action noiseless.
@@ -24,7 +24,7 @@ _NORMAL = 1.959963984540054
 
 
 @dataclass(frozen=True, repr=False)
-class Summary(Shown):
+class Summary(Displayed):
     """Per action, each (K,). NaN mean and infinite standard error for an action that the log never shows.
 
     Evaluators that can give one (`evaluator.summary()`); oracles that start from one take it. Neither knows the
@@ -64,8 +64,8 @@ class Summary(Shown):
         """The effective sizes as whole plays, (K,); rounding does not take one away."""
         return np.floor(self.effective_sizes * (1.0 + 1e-9)).astype(np.int64)
 
-    def _tell(self) -> Told:
-        return Told(
+    def _tell(self) -> Display:
+        return Display(
             f"Summary of {self.n_actions} actions",
             columns={
                 "action": list(range(self.n_actions)),

@@ -7,8 +7,8 @@ from typing import Protocol
 
 import numpy as np
 
+from headstart.displayed import Display
 from headstart.logs.sums import EVERY, ActionSums
-from headstart.shown import Told
 
 
 class HasActions(Protocol):
@@ -22,7 +22,7 @@ class HasActions(Protocol):
         """Sums per action."""
 
 
-def tell_log(headline: str, log: HasActions) -> Told:
+def tell_log(headline: str, log: HasActions) -> Display:
     """A log by its actions: how many rows each has, and its raw mean."""
     sums = log.action_sums(("n", "y"))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -32,4 +32,4 @@ def tell_log(headline: str, log: HasActions) -> Told:
         "rows": sums.n.astype(np.int64).tolist(),
         "raw mean of the outcome": means.tolist(),
     }
-    return Told(headline, columns=columns)
+    return Display(headline, columns=columns)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from headstart.arrays import Floats, Integers
+from headstart.displayed import Display, Displayed, as_frame
 from headstart.errors import ActionError, LogError
 from headstart.logs.by_action import tell_log
 from headstart.logs.contexts import check_encoded, encode_columns
@@ -26,10 +27,9 @@ from headstart.logs.validation import (
     read_only,
 )
 from headstart.randomness import RNG, as_generator
-from headstart.shown import Shown, Told, as_frame
 
 
-class Log(Shown):
+class Log(Displayed):
     """Past decisions, in memory.
 
     Parameters
@@ -157,7 +157,7 @@ class Log(Shown):
         shape = f"{len(self)} rows, {self.n_actions} actions, {self.n_features} context columns"
         return f"Log({shape}, {known} propensities)"
 
-    def _tell(self) -> Told:
+    def _tell(self) -> Display:
         return tell_log(repr(self), self)
 
     def to_frame(self) -> Any:

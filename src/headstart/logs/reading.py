@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from headstart.shown import Shown, Told
+from headstart.displayed import Display, Displayed
 
 
 @dataclass(frozen=True, repr=False)
-class Reading(Shown):
+class Reading(Displayed):
     """What was recognised in a source, which rows were dropped and why, and what else a reader should know.
 
     Examples
@@ -34,7 +34,7 @@ class Reading(Shown):
     filled: Mapping[str, int] = field(default_factory=dict)  # context -> rows in which it was missing
     notes: tuple[str, ...] = ()
 
-    def _tell(self) -> Told:
+    def _tell(self) -> Display:
         roles = {**self.columns, "contexts": ", ".join(self.contexts), "confounders": ", ".join(self.confounders)}
         kept = {role: column for role, column in roles.items() if column}
         how = ["recognised" if role in self.recognised else "given" if role in self.columns else "" for role in kept]
@@ -42,7 +42,7 @@ class Reading(Shown):
         said += [f"left out {column}: {why}" for column, why in self.left_out.items()]
         headline = f"{self.source} ({self.format}): {self.n_rows:,} rows, {self.n_kept:,} kept"
         columns = {"role": list(kept), "column": list(kept.values()), "how": how}
-        return Told(headline, tuple(f"{each[:1].upper()}{each[1:]}." for each in (*said, *self.notes)), columns)
+        return Display(headline, tuple(f"{each[:1].upper()}{each[1:]}." for each in (*said, *self.notes)), columns)
 
     def __str__(self) -> str:
         lines = [f"{self.source} ({self.format}): {self.n_rows:,} rows, {self.n_kept:,} kept"]

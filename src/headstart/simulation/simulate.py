@@ -13,6 +13,7 @@ import numpy as np
 from headstart import kernels
 from headstart.arrays import Bools, Floats, Integers
 from headstart.checks import check_whole
+from headstart.displayed import Display, Displayed
 from headstart.errors import OptionError, OutcomeError
 from headstart.kernels import draw_outcome, draw_user, expected_outcomes, play, update
 from headstart.kernels.arrays import largest
@@ -20,7 +21,6 @@ from headstart.logs.log import Log
 from headstart.numerals import number
 from headstart.parts import Oracle, OracleAbilities, State, is_oracle
 from headstart.simulation.spreading import check_jobs, spread
-from headstart.shown import Shown, Told
 from headstart.simulation.waiting import Waiting
 
 _MOST_CHECKPOINTS = 200
@@ -70,7 +70,7 @@ MakePolicy = Callable[[Any, Log, np.random.Generator], Oracle]
 
 
 @dataclass(frozen=True, repr=False)
-class Curve(Shown):
+class Curve(Displayed):
     """The cumulative regret of one policy over many runs.
 
     Examples
@@ -119,12 +119,12 @@ class Curve(Shown):
         """The q-th percentile of regret at each of `rounds`, (c,)."""
         return np.percentile(self.regrets, q, axis=0)
 
-    def _tell(self) -> Told:
+    def _tell(self) -> Display:
         low, high = self.percentiles(20), self.percentiles(80)
         lost = f"{number(self.mean)} ± {number(self.se)} ({self.runs:,} runs)"
         columns = {"users": self.rounds, "mean regret": self.means, "20th percentile": low, "80th percentile": high}
         headline = f"Regret over {self.rounds[-1]:,} users: {lost}"
-        return Told(headline, columns={name: values.tolist() for name, values in columns.items()})
+        return Display(headline, columns={name: values.tolist() for name, values in columns.items()})
 
     def __repr__(self) -> str:
         return self._tell().headline

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from headstart.checks import check_number, check_whole
+from headstart.displayed import Display, Displayed, draw_intervals
 from headstart.estimates.periods import PERIOD
 from headstart.estimates.summary import Summary
 from headstart.judgement.audit.checks.actions import ActionsFinding
@@ -30,7 +31,6 @@ from headstart.judgement.audit.intake import Intake, take_in
 from headstart.judgement.audit.plain import as_plain
 from headstart.judgement.audit.verdict import Verdict, judge
 from headstart.logs.any_log import AnyLog
-from headstart.shown import Shown, Told, draw_intervals
 
 STEPS = 1 + len(CHECKS)  # calls of `progress`: the way in, the checks
 
@@ -57,7 +57,7 @@ class Facts:
 
 
 @dataclass(frozen=True, repr=False)
-class Audit(Shown):
+class Audit(Displayed):
     """Every finding on one log; `verdict` is the last word and `as_dict()` all of it for a program.
 
     Examples
@@ -102,9 +102,9 @@ class Audit(Shown):
         """Plain values, verdict first; what is not a number is None."""
         return {"verdict": as_plain(self.verdict), **as_plain(self)}
 
-    def _tell(self) -> Told:
+    def _tell(self) -> Display:
         verdict, actions = self.verdict, self.actions.actions
-        return Told(
+        return Display(
             f"Audit of {self.facts.n_rows:,} rows: {verdict.decision}",
             (
                 verdict.summary,

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headstart.arrays import Floats
+from headstart.displayed import Display, Displayed
 from headstart.errors import OptionError
 from headstart.judgement.audit.reasons import Reason
 from headstart.priors.logged import trust_among
 from headstart.priors.options import LoggedPriorOptions
-from headstart.shown import Shown, Told
 
 if TYPE_CHECKING:
     from headstart.judgement.audit.audit import Audit
@@ -33,7 +33,7 @@ BASES = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trust(Shown):
+class Trust(Displayed):
     """Per action the weight of the log in the prior, (K,), and why, in words.
 
     Parameters
@@ -65,10 +65,10 @@ class Trust(Shown):
         if not ((self.weights >= 0.0) & (self.weights <= 1.0)).all():
             raise OptionError(f"trust must be in [0, 1], got {self.weights!r}")
 
-    def _tell(self) -> Told:
+    def _tell(self) -> Display:
         weights = self.weights.tolist()
         columns = {"action": list(range(len(weights))), "chance that the log is right": weights}
-        return Told("Trust in the log, per action", self.reasons, columns)
+        return Display("Trust in the log, per action", self.reasons, columns)
 
 
 def suggest_trust(audit: Audit, options: LoggedPriorOptions = LoggedPriorOptions()) -> Trust:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from headstart.arrays import Floats, Integers
+from headstart.displayed import Display, Displayed, draw_intervals
 from headstart.judgement.compare.policies import COLD, NAIVE, START, TODAY
-from headstart.shown import Shown, Told, draw_intervals
 from headstart.simulation.acceptance import ROBUST, Acceptance
 
 
@@ -48,7 +48,7 @@ class Difference:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Shown):
+class Comparison(Displayed):
     """Every policy on the same logs and streams, the best first.
 
     The intervals of each of the three lists hold together (Bonferroni); `difference` is of one pair alone.
@@ -118,9 +118,9 @@ class Comparison(Shown):
             sentences.append(_tell_loans(self))
         return tuple(sentences)
 
-    def _tell(self) -> Told:
+    def _tell(self) -> Display:
         ranked = self.earnings
-        return Told(
+        return Display(
             f"Comparison of {len(ranked)} policies on {self.n_log + self.n_stream:,} rows",
             self.verdict(),
             {

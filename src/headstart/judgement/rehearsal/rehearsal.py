@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from headstart.arrays import Floats
+from headstart.displayed import Display, Displayed
 from headstart.errors import OptionError
 from headstart.judgement.audit.plain import as_plain
 from headstart.judgement.rehearsal.policies import AB_TEST, TODAY
 from headstart.judgement.rehearsal.worlds import RIGHT
-from headstart.shown import Shown, Told
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Advice:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Rehearsal(Shown):
+class Rehearsal(Displayed):
     """What would happen if a log's policy were switched on, as far as the log itself can tell.
 
     Examples
@@ -145,9 +145,9 @@ class Rehearsal(Shown):
         plain: dict[str, Any] = as_plain(self)
         return {"advice": plain.pop("advice"), **plain}
 
-    def _tell(self) -> Told:
+    def _tell(self) -> Display:
         shown = self.forecasts
-        return Told(
+        return Display(
             repr(self),
             tuple(f"{reason[:1].upper()}{reason[1:]}." for reason in self.advice.reasons),
             {

@@ -10,6 +10,7 @@ import numpy as np
 
 from headstart.arrays import Bools, Floats, Integers, Scratch
 from headstart.checks import Available, check_context, check_saved
+from headstart.displayed import Display, Displayed
 from headstart.estimates.summary import Summary
 from headstart.judgement.audit.audit import Audit
 from headstart.judgement.audit.trust import Trust
@@ -24,7 +25,6 @@ from headstart.parts.names import NamedUser, Names, as_user, has_text
 from headstart.parts.tables.chances import chances_of
 from headstart.priors.linear import LinearPrior
 from headstart.priors.logged import LoggedPrior
-from headstart.shown import Shown, Told
 
 
 class View(NamedTuple):
@@ -97,7 +97,7 @@ class Origin(NamedTuple):
     horizon: int | None  # None: not known
 
 
-class Started(Wrapper, Shown):
+class Started(Wrapper, Displayed):
     """A policy that starts from a log: an oracle with `play`, `update` and `probabilities`, and what it was made of.
 
     A user may be given by names, as a mapping or a data frame's row: then actions are the log's labels, in and out
@@ -326,7 +326,7 @@ class Started(Wrapper, Shown):
         load_parts({"oracle": self.oracle}, saved)
         self._view = view
 
-    def _tell(self) -> Told:
+    def _tell(self) -> Display:
         said = self.summary
         columns = {
             "action": [str(name) for name in self.audit.facts.action_names],
@@ -335,7 +335,7 @@ class Started(Wrapper, Shown):
             "trust": self.trust.weights.tolist(),
             "users' worth": self.worth.tolist(),
         }
-        return Told(repr(self), self.reasons, columns)
+        return Display(repr(self), self.reasons, columns)
 
     def _draw(self, axes: Any) -> None:
         self.summary.draw(axes, self.audit.facts.action_names)

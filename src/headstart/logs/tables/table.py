@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from headstart.arrays import Floats, Integers
 from headstart.checks import check_whole
+from headstart.displayed import Display, Displayed
 from headstart.errors import ActionError, LogError, OptionError
 from headstart.logs.by_action import tell_log
 from headstart.logs.encoding import Encoding
@@ -27,14 +28,13 @@ from headstart.logs.tables.sampling import draw_rows
 from headstart.logs.tables.statistics import names_of
 from headstart.logs.tables.unit_sampling import draw_units
 from headstart.randomness import RNG, as_generator
-from headstart.shown import Shown, Told
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
     import pyarrow as pa
 
 
-class LogTable(Shown):
+class LogTable(Displayed):
     """A log of any size as a lazy Ibis expression; it speaks `Log`'s language but holds no rows.
 
     Parameters
@@ -141,9 +141,9 @@ class LogTable(Shown):
         shape = f"{rows}, {self.n_actions} actions, {self.n_features} context columns"
         return f"LogTable({shape}, {known} propensities, on {self._table.get_backend().name})"
 
-    def _tell(self) -> Told:
+    def _tell(self) -> Display:
         told = tell_log("", self)  # asks the table, which is then counted
-        return Told(repr(self), told.sentences, told.columns)
+        return Display(repr(self), told.sentences, told.columns)
 
     def action_index(self, label: Hashable) -> int:
         """The index of an action's label."""

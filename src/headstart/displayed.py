@@ -1,4 +1,4 @@
-"""Shown: results that show themselves, in a terminal, in a notebook, as a frame and as a picture."""
+"""Displayed: results that show themselves, in a terminal, in a notebook, as a frame and as a picture."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_ROWS = 12  # of a table in text or HTML; a frame has them all
 
 
 @dataclass(frozen=True)
-class Told:
+class Display:
     """What a result says of itself: a headline, sentences, and a table by columns."""
 
     headline: str
@@ -35,14 +35,14 @@ class Told:
         return max(0, max((len(column) for column in self.columns.values()), default=0) - _MOST_ROWS)
 
 
-class Shown:
+class Displayed:
     """A mixin. A result says what it is once (`_tell`), and everything else follows.
 
     `repr` and a notebook show its headline, its sentences and the first rows of its table; `to_frame` gives the whole
     table. Where a picture helps, a class draws it (`_draw`), and `plot` is that picture.
     """
 
-    def _tell(self) -> Told:
+    def _tell(self) -> Display:
         """What it says of itself."""
         raise NotImplementedError
 
@@ -96,7 +96,7 @@ def _new_axes() -> Any:
     return plt.subplots(figsize=(5.4, 3.2), layout="constrained")[1]
 
 
-def _write_text(told: Told) -> str:
+def _write_text(told: Display) -> str:
     lines = [told.headline, *told.sentences]
     if told.columns:
         rows = [list(told.columns), *told.cells]
@@ -110,7 +110,7 @@ def _write_text(told: Told) -> str:
     return "\n".join(lines)
 
 
-def _write_html(told: Told) -> str:
+def _write_html(told: Display) -> str:
     parts = [f"<p><b>{html.escape(told.headline)}</b></p>"]
     parts += [f"<p>{html.escape(sentence)}</p>" for sentence in told.sentences]
     if told.columns:

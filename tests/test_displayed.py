@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 import headstart as hs
-from headstart.shown import Shown, Told
+from headstart.displayed import Display, Displayed
 
 
-class Tally(Shown):
+class Tally(Displayed):
     def __init__(self, n: int = 2) -> None:
         self.n = n
 
-    def _tell(self) -> Told:
-        return Told(
+    def _tell(self) -> Display:
+        return Display(
             "A <tally>", ("It has words.",), {"name": ["a"] * self.n, "mean": [1234.5, float("nan")] * (self.n // 2)}
         )
 
@@ -46,7 +46,7 @@ def test_html_is_escaped_and_long_tables_are_cut():
 def test_a_frame_is_of_arrow_where_there_is_no_pandas(monkeypatch: pytest.MonkeyPatch):
     import pyarrow as pa
 
-    monkeypatch.setattr("headstart.shown.find_spec", lambda name: None)
+    monkeypatch.setattr("headstart.displayed.find_spec", lambda name: None)
     frame = Tally().to_frame()
     assert isinstance(frame, pa.Table)
     assert frame.column_names == ["name", "mean"]

@@ -27,6 +27,18 @@ def test_snippet_runs(path, number, code, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+def test_the_readme_shows_what_its_snippet_prints(tmp_path):
+    """Word for word; lines are broken to fit."""
+    pattern = r"```python\n(.*?)```\n\nprints\n\n```text\n(.*?)```"
+    ((code, shown),) = re.findall(pattern, (ROOT / "README.md").read_text(), re.DOTALL)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True)
+    assert done.stdout.split() == shown.split()
+
+
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_text().splitlines()) < 150
+
+
 def test_the_readme_has_snippets():
     assert sum(path.name == "README.md" for path, _, _ in SNIPPETS) >= 2
 

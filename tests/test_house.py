@@ -56,7 +56,7 @@ def test_a_start_walks_through_few_files():
 
 
 def test_figures_are_counted_from_the_syntax(tmp_path: Path):
-    """Two Any in code, none of them in words; one getattr; `f` in two files; a function of 61 lines, but for its words."""
+    """Two Any in code, none of them in words; one getattr; `f` in two files; 61 lines of a function's code."""
     (tmp_path / "one.py").write_text(
         '"""Any."""\nfrom typing import Any  # Any\n\n\ndef f(x: Any) -> Any:\n    return getattr(x, "Any")\n'
     )

@@ -103,7 +103,7 @@ def _print_moral(results: list[Result], start: str) -> None:
         f"Causal inference is right on average but has only 400 users to go by "
         f"({regret[intro.CAUSAL, None]:.0f}). The A/B test pays for 2,000 users shown the worse ad "
         f"({regret[intro.AB_TEST, None]:.0f}). "
-        f"headstart begins with the adjusted log and goes on learning: "
+        f"A bandit that begins with the adjusted log goes on learning: "
         f"{regret[intro.WARM, narrow]:.0f}, where the same bandit without the log has "
         f"{regret[intro.COLD, narrow]:.0f}. hs.start, the one call, chooses everything by itself and loses "
         f"{regret[start, None]:.0f}.\n\n"

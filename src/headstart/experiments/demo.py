@@ -23,6 +23,7 @@ from headstart.worlds import DrawnWorld
 
 OPTIMAL_REVENUE = 900.0  # 10,000 users times 9 %
 START = "hs.start"
+_NAMES = {intro.COLD: "UCB without the log", intro.WARM: "UCB with the log"}  # headstart is what both parts are in
 _SHARE = 0.05  # of the runs: a start audits its log, which takes a tenth of a second
 
 
@@ -37,7 +38,7 @@ def _cases() -> list[Case]:
 STORY = replace(
     intro.EXPERIMENT,
     shows="Where should the ad go? Six ways to decide for 10,000 users",
-    measure="lost so far ($, at $1 a click)",
+    measure="dollars lost so far, at one dollar a click",
     cases=_cases,
 )
 PAPER = {intro.AVERAGE: 225.6, intro.CAUSAL: 52.3, intro.AB_TEST: 60.1, intro.WARM: 5.6}
@@ -89,7 +90,8 @@ def run_strategies(runs: int, seed: int, n_jobs: int, progress: Callable[[int], 
 def draw_demo(results: list[Result], path: Path) -> None:
     """The regret of every strategy over the 10,000 users, UCB's with the published width."""
     shown = [result for result in results if result.setting.get("width") in (None, intro.WIDTHS[0])]
-    draw_figure(STORY, [replace(result, setting={}) for result in shown], path)
+    named = [replace(result, series=_NAMES.get(result.series, result.series), setting={}) for result in shown]
+    draw_figure(STORY, named, path)
 
 
 class StrategyRow(TypedDict):
@@ -112,7 +114,7 @@ def table_rows(results: list[Result]) -> Iterator[StrategyRow]:
         if result.series == intro.WARM and width != intro.WIDTHS[0]:
             published = None  # the published figure used the narrow width
         yield {
-            "strategy": result.series,
+            "strategy": _NAMES.get(result.series, result.series),
             "width": width,
             "revenue": OPTIMAL_REVENUE - result.curve.mean,
             "regret": result.curve.mean,

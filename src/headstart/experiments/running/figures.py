@@ -54,8 +54,8 @@ def draw_figure(experiment: Experiment | YahooExperiment, results: Sequence[Resu
             axes.set_ylabel(experiment.measure)
         for axes in grid[-1]:
             axes.set_xlabel("users")
-        counts = sorted({result.curve.runs for result in results})
-        note = f"{' to '.join(f'{n:,}' for n in (counts[0], counts[-1])[: len(counts)])} runs; bands: 20th to 80th percentile"
+        runs = sorted({f"{result.curve.runs:,}" for result in results}, key=len)
+        note = f"{' or '.join(runs)} runs; bands: 20th to 80th percentile"
         if len(groups) > 1:
             figure.suptitle(f"{experiment.shows}\n{note}", fontsize=9, x=0.01, ha="left")
         else:

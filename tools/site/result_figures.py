@@ -14,6 +14,8 @@ _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _FEWEST = 3  # values of a number that make an axis
 _MOST_LABELS = 16  # of marks in one panel
+_PANELS = ("log", "world")  # settings that get a panel of their own where there are more
+_MINOR = ("gap", "T", "at")  # settings whose marks share a line there
 _WORDS = {  # for a setting's name
     "n_log": "rows in the log",
     "K": "actions",
@@ -45,7 +47,7 @@ def draw_results(rows: Sequence[ResultRow], measure: str, path: Path) -> None:
 
 def _draw_all_marks(rows: Sequence[ResultRow]) -> Any:
     is_long = len({_label(row) for row in rows}) > _MOST_LABELS
-    panels = _panels(rows, "log", "world") if is_long else {"": list(rows)}
+    panels = _panels(rows, *_PANELS) if is_long else {"": list(rows)}
     labels = [{_label(row, is_long) for row in members} for members in panels.values()]
     figure, axes = _panel_grid(len(panels), 1, sum(0.55 + 0.24 * len(each) for each in labels) + 0.4)
     for each, (title, members) in zip(axes.flat, panels.items(), strict=True):
@@ -96,9 +98,10 @@ def _panels(rows: Sequence[ResultRow], *by: str) -> dict[str, list[ResultRow]]:
     return groups
 
 
-def _label(row: ResultRow, is_series_alone: bool = False) -> str:
-    setting = ", ".join(str(value) for value in row["setting"].values())
-    return row["series"] if is_series_alone or not setting else f"{row['series']} ({setting})"
+def _label(row: ResultRow, is_long: bool = False) -> str:
+    left_out = (*_PANELS, *_MINOR) if is_long else ()
+    setting = ", ".join(str(value) for name, value in row["setting"].items() if name not in left_out)
+    return f"{row['series']} ({setting})" if setting else row["series"]
 
 
 def _draw_marks(axes: Any, rows: Sequence[ResultRow], title: str, *, is_long: bool) -> None:

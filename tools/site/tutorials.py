@@ -38,7 +38,7 @@ class Page:
     def _run_block(self, block: re.Match[str]) -> str:
         kind, code = block.groups()
         if kind != "python":
-            return f"```console\n{code}```\n{_show_text(_run_commands(code))}"
+            return f"```console\n{code}```\n{_show_text(_run_commands(code), 'terminal')}"
         printed, value = self._execute(code, self._path.read_text()[: block.start()].count("\n") + 1)
         return block.group() + _show_text(printed) + self._show_value(value) + self._show_figures()
 
@@ -86,8 +86,8 @@ def _run_commands(lines: str) -> str:
     return printed
 
 
-def _show_text(text: str) -> str:
-    return _show(f"<pre>{html.escape(text.rstrip())}</pre>") if text.strip() else ""
+def _show_text(text: str, kind: str = "printed") -> str:
+    return _show(f'<pre class="{kind}">{html.escape(text.rstrip())}</pre>') if text.strip() else ""
 
 
 def _show(content: str) -> str:

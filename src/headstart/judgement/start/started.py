@@ -335,7 +335,8 @@ class Started(Wrapper, Displayed):
             "trust": self.trust.weights.tolist(),
             "users' worth": self.worth.tolist(),
         }
-        return Display(repr(self), self.reasons, columns)
+        headline = f"A policy that starts from a log of {self.audit.facts.n_rows:,} rows"
+        return Display(headline, self.reasons, columns)
 
     def _draw(self, axes: Any) -> None:
         self.summary.draw(axes, self.audit.facts.action_names)

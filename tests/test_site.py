@@ -88,6 +88,8 @@ def address(site: Path) -> Iterator[str]:
 def targets(site: Path) -> dict[Path, _Targets]:
     found = {}
     for page in site.rglob("*.html"):
+        if "_static" in page.relative_to(site).parts:
+            continue  # the theme's own template
         found[page] = _Targets()
         found[page].feed(page.read_text())
     return found

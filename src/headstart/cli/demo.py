@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
+from rich.table import Column, Table
 
 from headstart.cli.terminal import CORES, Jobs, Seed, app, check_writable, out, progress_bar
 from headstart.errors import MissingExtraError
@@ -76,8 +76,9 @@ def _counts(plays: Integers, actions: tuple[str, ...]) -> str:
 
 
 def _print_strategies(rows: list[StrategyRow]) -> None:
-    table = Table("strategy", "width c", title="10,000 users, $1 a click; the best possible is $900")
-    for name in ("revenue $", "lost $", "± s.e.", "runs", "lost in the paper"):
+    strategy = Column("strategy", no_wrap=True)
+    table = Table(strategy, "width c", title="10,000 users, $1 a click; the best possible is $900")
+    for name in ("revenue $", "lost $", "± s.e.", "runs", "paper's $"):
         table.add_column(name, justify="right")
     for row in rows:
         table.add_row(

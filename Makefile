@@ -1,10 +1,10 @@
-# make demo: set up and run the main job.  make test: everything CI runs.  Both need Python 3.11+, git and make.
+# make demo: set up and run the main job.  make test: everything CI runs.  make docs: the site, into site/.  All need Python 3.11+, git and make.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 
-.PHONY: demo test check unit benchmark campaigns clean
+.PHONY: demo test check unit docs benchmark campaigns clean
 
 demo: $(VENV)/.installed
 	$(BIN)/headstart demo
@@ -20,6 +20,9 @@ check: $(VENV)/.test
 unit: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
+docs: $(VENV)/.docs
+	$(BIN)/python -m tools.site --out site
+
 benchmark: $(VENV)/.benchmark
 	$(BIN)/python -m benchmarks
 
@@ -31,7 +34,7 @@ campaigns: $(VENV)/.test
 	$(BIN)/python -m tests.serve.campaign
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache
 
 $(VENV)/.created:
 	$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("headstart needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
@@ -44,8 +47,12 @@ $(VENV)/.installed: $(VENV)/.created pyproject.toml constraints.txt
 	$(BIN)/headstart demo --runs 2 --figure $(VENV)/demo.png > /dev/null
 	touch $@
 
+$(VENV)/.docs: $(VENV)/.installed
+	$(PIP) -e '.[all,docs]'
+	touch $@
+
 $(VENV)/.test: $(VENV)/.installed
-	$(PIP) -e '.[all,test]'
+	$(PIP) -e '.[all,test,docs]'
 	@# Pages are tested in a real browser, Spark tables on a real Spark (Java 17), replicas on a real PostgreSQL.
 	sh tests/install-debian.sh chromium:chromium chromedriver:chromium-driver java:openjdk-17-jre-headless \
 	  pg_ctlcluster:postgresql

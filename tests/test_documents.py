@@ -14,6 +14,7 @@ SNIPPETS = [
     (path.relative_to(ROOT), number, code)
     for path in DOCUMENTS
     if path.name not in ("ARCHITECTURE.md", "METHODS.md")  # theirs are signatures, not programs
+    and path.parent.name not in ("tutorials", "start")  # the site runs each as one program: tests/test_site.py
     for number, code in enumerate(re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL))
 ]
 
@@ -24,6 +25,18 @@ def test_snippet_runs(path, number, code, tmp_path):
         [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, cwd=tmp_path, timeout=300
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_the_readme_shows_what_its_snippet_prints(tmp_path):
+    """Word for word; lines are broken to fit."""
+    pattern = r"```python\n(.*?)```\n\nprints\n\n```text\n(.*?)```"
+    ((code, shown),) = re.findall(pattern, (ROOT / "README.md").read_text(), re.DOTALL)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True)
+    assert done.stdout.split() == shown.split()
+
+
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_text().splitlines()) < 150
 
 
 def test_the_readme_has_snippets():

@@ -56,11 +56,13 @@ def test_a_start_walks_through_few_files():
 
 
 def test_figures_are_counted_from_the_syntax(tmp_path: Path):
-    """Two Any in code, none of them in words; one getattr; `f` in two files; a function of 61 lines."""
+    """Two Any in code, none of them in words; one getattr; `f` in two files; 61 lines of a function's code."""
     (tmp_path / "one.py").write_text(
         '"""Any."""\nfrom typing import Any  # Any\n\n\ndef f(x: Any) -> Any:\n    return getattr(x, "Any")\n'
     )
-    (tmp_path / "two.py").write_text("def f():\n" + "    pass\n" * 60 + "\n\ndef _f():\n    pass\n")
+    (tmp_path / "two.py").write_text(
+        'def f():\n    """Two\n    lines."""\n' + "    pass\n" * 60 + "\n\ndef _f():\n    pass\n"
+    )
     found = count_house(tmp_path)
     assert (found.any_words.total(), found.n_lookups) == (2, 1)
     assert found.names_of_two == {"f": ["one.py", "two.py"]}

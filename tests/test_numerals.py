@@ -2,8 +2,7 @@
 
 import pytest
 
-from headstart.numerals import tell_chance, tell_number
-from headstart.reports.section import number
+from headstart.numerals import number, tell_chance, tell_number
 from headstart.serve.telling.report import as_text
 
 

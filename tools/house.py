@@ -100,7 +100,11 @@ def _functions(module: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFuncti
 
 def _length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     """From `def` to the last line, decorators aside."""
-    return (function.end_lineno or function.lineno) - function.lineno + 1
+    whole = (function.end_lineno or function.lineno) - function.lineno + 1
+    first = function.body[0]
+    if ast.get_docstring(function) is None:
+        return whole
+    return whole - ((first.end_lineno or first.lineno) - first.lineno + 1)  # what it says of itself is no code
 
 
 def _by_room(counts: Counter[str]) -> dict[str, int]:

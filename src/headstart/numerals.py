@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 _ROUNDING = 1e-12
+NONE = "-"  # where there is no number
 
 
 def tell_number(value: float, digits: int = 3, scale: float = 1.0) -> str:
@@ -20,3 +21,19 @@ def tell_chance(chance: float, digits: int = 2) -> str:
     if math.isnan(chance):
         return "-"
     return "below 1e-12" if 0.0 < chance < _ROUNDING else f"{chance:.{digits}g}"
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A number for people; a dash where there is none."""
+    if value is None or math.isnan(value):
+        return NONE
+    if math.isinf(value):
+        return "∞" if value > 0.0 else "-∞"
+    return f"{value:,.0f}" if abs(value) >= 1000 else tell_number(value, digits)
+
+
+def tell_cell(value: object) -> str:
+    """Whatever stands in a table: a number for people, a word as it is."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return NONE if value is None else str(value)
+    return f"{value:,}" if isinstance(value, int) else number(float(value))

@@ -70,7 +70,14 @@ def test_the_demo_tells_the_whole_story(tmp_path):
     done = headstart("demo", "--runs", "20", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     text = " ".join(done.stdout.split())
-    for words in ("The raw average says", "Causal inference says", "headstart", "A/B test", "What happened"):
+    for words in (
+        "The raw average says",
+        "Causal inference says",
+        "UCB with the log",
+        "hs.start",
+        "A/B test",
+        "What happened",
+    ):
         assert words in text
     picture = (tmp_path / "demo.png").read_bytes()
     assert picture.startswith(b"\x89PNG")

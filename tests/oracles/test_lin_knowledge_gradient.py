@@ -395,7 +395,7 @@ def test_the_rows_are_likelier_with_products_if_there_are_products():
 # --- it decides well
 
 
-class Told:
+class Display:
     """The world of `rows` with 300 logged rows, the outcomes of one action moved in them.
 
     Regret is against the best of a user's outcomes, noise included; differences between policies do not care.
@@ -432,7 +432,7 @@ def _regrets(world):
 
 def test_a_good_log_saves_regret():
     """Less than the cold linear Thompson sampler, by more than 3 standard errors over 40 runs."""
-    regrets = _regrets(Told())
+    regrets = _regrets(Display())
     gain = regrets["cold"] - regrets["warm"]
     assert gain.mean() > 3 * gain.std(ddof=1) / math.sqrt(gain.size)
 
@@ -441,7 +441,7 @@ def test_a_good_log_saves_regret():
 def test_a_biased_log_costs_little(action, by):
     """An action raised or lowered by 2: no more regret than the cold start within 2 standard errors, and less than
     with full trust by more than 2."""
-    regrets = _regrets(Told(action, by))
+    regrets = _regrets(Display(action, by))
     worse, saved = regrets["warm"] - regrets["cold"], regrets["full trust"] - regrets["warm"]
     assert worse.mean() < 2 * worse.std(ddof=1) / math.sqrt(worse.size)
     assert saved.mean() > 2 * saved.std(ddof=1) / math.sqrt(saved.size)

@@ -8,6 +8,7 @@ import typer
 
 from headstart import __version__
 from headstart.cli import audit, compare, decide, demo, doctor, learn, rehearse, reproduce, serve, store, warm
+from headstart.cli.flags import make_plain
 from headstart.cli.terminal import app, out, print_error
 from headstart.errors import HeadstartError
 
@@ -30,6 +31,9 @@ def _root(
     ] = False,
 ) -> None:
     pass
+
+
+make_plain(app)
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
+from rich.table import Column, Table
 
 from headstart.cli.terminal import CORES, Jobs, Seed, app, check_writable, out, progress_bar
 from headstart.errors import MissingExtraError
@@ -29,7 +29,7 @@ def demo(
     users: Annotated[int, typer.Option(help="With --serve: how many users to send.", min=1)] = 10_000,
     stay: Annotated[bool, typer.Option(help="With --serve: keep the page up until Ctrl-C.")] = True,
 ) -> None:
-    """The paper's introduction, start to finish: a log that misleads, and four ways to decide from it."""
+    """The paper's introduction, start to finish: a log that misleads, and six ways to decide from it."""
     if is_served:
         _serve(users, seed, stay=stay)
         return
@@ -54,11 +54,11 @@ def demo(
         f"As virtual plays, the adjusted log was worth {_counts(adjusted.virtual_plays, intro.ACTION_NAMES)} "
         f"before the first user came (the raw log: {_counts(naive.virtual_plays, intro.ACTION_NAMES)}).\n"
     )
-    with progress_bar("10,000 users, five strategies", count_experiment_steps(intro.EXPERIMENT, runs)) as advance:
+    with progress_bar("10,000 users, six strategies", count_experiment_steps(story.STORY, runs)) as advance:
         results = story.run_strategies(runs, seed, jobs, advance)
     story.draw_demo(results, figure)
-    _print_strategies(list(story.table_rows(results)), runs)
-    _print_moral(results)
+    _print_strategies(list(story.table_rows(results)))
+    _print_moral(results, story.START)
     out.print(f"\nThe curves are in [bold]{figure}[/bold].")
 
 
@@ -75,9 +75,10 @@ def _counts(plays: Integers, actions: tuple[str, ...]) -> str:
     return " and ".join(f"{n} of {action!r}" for n, action in zip(plays, actions, strict=True))
 
 
-def _print_strategies(rows: list[StrategyRow], runs: int) -> None:
-    table = Table("strategy", "width c", title=f"10,000 users, $1 a click, {runs} runs; the best possible is $900")
-    for name in ("revenue $", "regret $", "± s.e.", "paper's regret"):
+def _print_strategies(rows: list[StrategyRow]) -> None:
+    strategy = Column("strategy", no_wrap=True)
+    table = Table(strategy, "width c", title="10,000 users, $1 a click; the best possible is $900")
+    for name in ("revenue $", "lost $", "± s.e.", "runs", "paper's $"):
         table.add_column(name, justify="right")
     for row in rows:
         table.add_row(
@@ -86,25 +87,27 @@ def _print_strategies(rows: list[StrategyRow], runs: int) -> None:
             f"{row['revenue']:.1f}",
             f"{row['regret']:.1f}",
             f"{row['se']:.1f}",
+            f"{row['runs']:,}",
             "" if row["paper"] is None else f"{row['paper']:.1f}",
         )
     out.print(table)
 
 
-def _print_moral(results: list[Result]) -> None:
+def _print_moral(results: list[Result], start: str) -> None:
     from headstart.experiments.paper import intro
 
     regret = {(r.series, r.setting.get("width")): r.curve.mean for r in results}
     narrow, wide = intro.WIDTHS
     out.print(
         "\n[bold]What happened.[/bold] The raw average takes the log at its word and keeps a wrong decision for all "
-        f"users (regret {regret[intro.AVERAGE, None]:.0f}). "
+        f"users (it loses ${regret[intro.AVERAGE, None]:.0f}). "
         f"Causal inference is right on average but has only 400 users to go by "
         f"({regret[intro.CAUSAL, None]:.0f}). The A/B test pays for 2,000 users shown the worse ad "
         f"({regret[intro.AB_TEST, None]:.0f}). "
-        f"headstart begins with the adjusted log and goes on learning: "
+        f"A bandit that begins with the adjusted log goes on learning: "
         f"{regret[intro.WARM, narrow]:.0f}, where the same bandit without the log has "
-        f"{regret[intro.COLD, narrow]:.0f}.\n\n"
+        f"{regret[intro.COLD, narrow]:.0f}. hs.start, the one call, chooses everything by itself and loses "
+        f"{regret[start, None]:.0f}.\n\n"
         f"That is with confidence widths sqrt({narrow:g} ln n / n_a), which the published figure used. With the "
         f"paper's own sqrt({wide:g} ln n / n_a) the width drowns the log: {regret[intro.WARM, wide]:.0f} warm "
         f"against {regret[intro.COLD, wide]:.0f} cold. The published 5.6 also came from another log design "

@@ -19,7 +19,7 @@ app = typer.Typer(
     name="headstart",
     help="A bandit that starts with what the log already knows.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )

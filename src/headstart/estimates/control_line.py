@@ -29,7 +29,19 @@ SURE = 2.0  # standard errors above 0 of the gain of a line that pays
 
 @dataclass(frozen=True, eq=False)
 class ControlLine:
-    """Slopes of the outcome that all actions share, of columns in standard units, and what they are worth."""
+    """Slopes of the outcome that all actions share, of columns in standard units, and what they are worth.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> x = rng.normal(size=(200, 2))
+    >>> a = rng.integers(2, size=200)
+    >>> log = hs.Log(a, x[:, 0] * a + rng.normal(size=200), x, np.full(200, 0.5))
+    >>> hs.ControlLine.of_log(log).n_rows
+    200
+    """
 
     slopes: Floats  # (d,) 0 for a column of one value
     centres: Floats  # (d,) the log's means

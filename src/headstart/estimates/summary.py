@@ -8,12 +8,14 @@ variance leans on that of all actions, and the error is widened from the normal'
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from headstart.arrays import Floats, Integers
+from headstart.displayed import Display, Displayed, draw_intervals
 
 # A variance from n rows is averaged with the pooled one as if that were from this many more: three equal outcomes do
 # not make an action noiseless.
@@ -21,12 +23,25 @@ PRIOR_ROWS = 2.0
 _NORMAL = 1.959963984540054
 
 
-@dataclass(frozen=True)
-class Summary:
+@dataclass(frozen=True, repr=False)
+class Summary(Displayed):
     """Per action, each (K,). NaN mean and infinite standard error for an action that the log never shows.
 
     Evaluators that can give one (`evaluator.summary()`); oracles that start from one take it. Neither knows the
     other.
+
+    Parameters
+    ----------
+    means, standard_errors, variances
+        (K,) arrays: of each action the mean outcome, its honest standard error, and the variance of one outcome.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> import numpy as np
+    >>> summary = hs.Summary(np.array([0.1, 0.2]), np.array([0.01, 0.02]), np.array([0.09, 0.16]))
+    >>> summary.plays
+    array([900, 400])
     """
 
     means: Floats
@@ -48,6 +63,28 @@ class Summary:
     def plays(self) -> Integers:
         """The effective sizes as whole plays, (K,); rounding does not take one away."""
         return np.floor(self.effective_sizes * (1.0 + 1e-9)).astype(np.int64)
+
+    def _tell(self) -> Display:
+        return Display(
+            f"Summary of {self.n_actions} actions",
+            columns={
+                "action": list(range(self.n_actions)),
+                "mean": self.means.tolist(),
+                "standard error": self.standard_errors.tolist(),
+                "variance": self.variances.tolist(),
+                "effective size": self.effective_sizes.tolist(),
+            },
+        )
+
+    def _draw(self, axes: Any) -> None:
+        self.draw(axes, [f"action {a}" for a in range(self.n_actions)])
+
+    def draw(self, axes: Any, names: Sequence[object]) -> None:
+        """The means of the actions that have one, under these names."""
+        known = np.flatnonzero(np.isfinite(self.standard_errors))
+        means, reach = self.means[known], _NORMAL * self.standard_errors[known]
+        draw_intervals(axes, [names[int(a)] for a in known], means, means - reach, means + reach)
+        axes.set_xlabel("mean outcome, 95 % interval")
 
     def capped(self, plays: Floats) -> Summary:
         """The same means, none of them worth more than so many plays, (K,); 0: as if the log did not show it."""

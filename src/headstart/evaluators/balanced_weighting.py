@@ -28,11 +28,30 @@ class BalancedWeighting(BudgetEvaluator):
 
     Parameters
     ----------
+    log
+        A `Log`.
     ridge
         Of standardised columns: the balance that is given up when no weights can reach it.
     population
         Contexts of the users to come (a matrix, a data frame or a Log), if they are not such as the log's: the
         weights balance towards their means.
+
+    Raises
+    ------
+    OptionError
+        If `ridge` is not positive.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> x = rng.normal(size=(200, 2))
+    >>> a = rng.integers(2, size=200)
+    >>> log = hs.Log(a, x[:, 0] * a + rng.normal(size=200), x, np.full(200, 0.5))
+    >>> evaluator = hs.BalancedWeighting(log)
+    >>> bool((evaluator.effective_sizes > 50).all())
+    True
     """
 
     def __init__(self, log: Log, ridge: float = RIDGE, *, population: object = None) -> None:

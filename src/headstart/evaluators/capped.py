@@ -59,6 +59,19 @@ class Capped:
         Any evaluator. It is used, not copied.
     caps
         Whole numbers of at least 0, (K,): `hs.audit(log).verdict.caps`.
+
+    Raises
+    ------
+    OptionError
+        If there is not one cap of at least 0 per action.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> log = hs.Log(["text", "video", "text", "video"], [1, 0, 0, 1], propensities=[0.8, 0.2, 0.8, 0.5])
+    >>> evaluator = hs.Capped(hs.IPSWeighting(log), caps=[1, 0])
+    >>> evaluator.get_outcome(None, 0) is not None, evaluator.get_outcome(None, 1) is not None
+    (True, False)
     """
 
     def __init__(self, evaluator: Evaluator, caps: ArrayLike) -> None:

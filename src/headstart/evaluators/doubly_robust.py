@@ -42,6 +42,23 @@ class DoublyRobust(BudgetEvaluator):
         regression is averaged over them and the weights are tilted to their column means.
     n_folds, rng
         For an `estimator`: the number of folds, and who deals the rows into them.
+
+    Raises
+    ------
+    OptionError
+        If a setting is outside its range.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> x = rng.normal(size=(200, 2))
+    >>> a = rng.integers(2, size=200)
+    >>> log = hs.Log(a, x[:, 0] * a + rng.normal(size=200), x, np.full(200, 0.5))
+    >>> evaluator = hs.DoublyRobust(log)
+    >>> evaluator.summary().n_actions
+    2
     """
 
     def __init__(

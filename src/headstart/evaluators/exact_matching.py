@@ -47,6 +47,28 @@ class ExactMatching(CompiledEvaluator[ExactMatchingState]):
     over-sample the contexts that still have rows. Unbiased when contexts are drawn from the population that
     decides and the context holds all confounders. Contexts are compared number by number; -0.0 is 0.0. Of a table it
     keeps how often each outcome occurred in each category (context and action), not the rows.
+
+    Parameters
+    ----------
+    log
+        A `Log`, or a `LogTable` of any size.
+    rng
+        A numpy Generator or a seed; None draws a new one.
+
+    Raises
+    ------
+    LogError
+        If a table has too many different contexts to count.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> log = hs.Log(["a", "b"], [1, 0], {"kind": ["x", "y"]})
+    >>> evaluator = hs.ExactMatching(log, rng=1)
+    >>> evaluator.get_outcome(log.context({"kind": "x"}), 0)
+    1.0
+    >>> print(evaluator.get_outcome(log.context({"kind": "x"}), 0))  # the only such row is used up
+    None
     """
 
     needs_context = True

@@ -69,10 +69,29 @@ class ForestMatching(CompiledEvaluator[ForestMatchingState]):
         How the forest is grown; by default 200 trees with nodes split down to two rows.
     n_threads
         Threads that grow trees; the result does not depend on it.
+    rng
+        A numpy Generator or a seed; None draws a new one.
 
     Notes
     -----
     Memory is O(trees x rows) for the lists of neighbours.
+
+    Raises
+    ------
+    LogError
+        If the log has no contexts.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> x = rng.normal(size=(200, 2))
+    >>> a = rng.integers(2, size=200)
+    >>> log = hs.Log(a, x[:, 0] * a + rng.normal(size=200), x, np.full(200, 0.5))
+    >>> evaluator = hs.ForestMatching(log, hs.ForestOptions(n_trees=20), rng=1)
+    >>> evaluator.get_outcome([0.0, 0.0], 1) is None
+    False
     """
 
     needs_context = True

@@ -35,6 +35,21 @@ class HistoricalAverage(CompiledEvaluator[HistoricalAverageState]):
 
     It ignores what the logging policy looked at: with a confounded log it is biased, which is what it is
     here to show. Of a table it keeps how often each outcome occurred, not the rows.
+
+    Parameters
+    ----------
+    log
+        A `Log`, or a `LogTable` of any size.
+    rng
+        A numpy Generator or a seed; None draws a new one.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> log = hs.Log(["a", "b"], [1, 0])
+    >>> evaluator = hs.HistoricalAverage(log, rng=1)
+    >>> evaluator.get_outcome(None, 0), evaluator.get_outcome(None, 0)
+    (1.0, None)
     """
 
     answers_with_rows = True

@@ -22,6 +22,30 @@ class IPSWeighting(BudgetEvaluator):
 
     `population` (contexts of the users to come: a matrix, a data frame or a Log) multiplies each row's weight by how
     much more common its like is among them (`population_weights`); the standard errors take these weights as given.
+
+    Parameters
+    ----------
+    log
+        A `Log`, or a `LogTable` of any size.
+    population
+        Contexts of the users to come, if they differ from the log's: a matrix, a data frame or a Log.
+
+    Raises
+    ------
+    LogError
+        If the log has no propensities.
+    OptionError
+        If a population is given with a table: take rows first.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> log = hs.Log(["text", "video", "text", "video"], [1, 0, 0, 1], propensities=[0.8, 0.2, 0.8, 0.5])
+    >>> evaluator = hs.IPSWeighting(log)
+    >>> evaluator.means.round(3)
+    array([0.5  , 0.286])
+    >>> evaluator.effective_sizes.round(2)
+    array([2.  , 1.69])
     """
 
     def __init__(self, log: AnyLog, *, population: object = None) -> None:

@@ -91,6 +91,26 @@ class LinearModel(CompiledEvaluator[LinearModelState]):
     bounded. None for one context need not mean None for the next, so it is not exhausted until no context
     whatever could be answered, which it does not look for: `is_exhausted` is True only for a log without
     any information (all phi = 0). Cost O(m^2) an answer, memory O(m^2) per theta.
+
+    Raises
+    ------
+    LogError
+        If the log has no contexts.
+    OptionError
+        If a setting is outside its range.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> x = rng.normal(size=(200, 2))
+    >>> a = rng.integers(2, size=200)
+    >>> log = hs.Log(a, x[:, 0] * a + rng.normal(size=200), x, np.full(200, 0.5))
+    >>> evaluator = hs.LinearModel(log)
+    >>> policy = hs.WarmStart(hs.LinUCB(2, 2), evaluator, rng=1)
+    >>> policy.play([1.0, 0.0])
+    1
     """
 
     needs_context = True

@@ -28,7 +28,14 @@ def _is_exhausted(state: NoLogState) -> bool:
 
 
 class NoLog:
-    """The empty evaluator of the paper: always None."""
+    """The empty evaluator of the paper: always None.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> print(hs.NoLog().get_outcome(None, 0))
+    None
+    """
 
     kernel_state = NoLogState(np.empty(0))
 

@@ -85,6 +85,23 @@ class OutcomeModel(CompiledEvaluator[LinearOutcomeState]):
     Linear models (those whose `coef_` and `intercept_` give the prediction) run compiled.
     Unbiased only as far as the model is right. `population` (contexts of the users to come: a matrix, a data frame or
     a Log) are the rows that virtual users are drawn from and that `summary` averages over, instead of the log's.
+
+    Parameters
+    ----------
+    log
+        A `Log`.
+    estimator
+        Any scikit-learn regressor, cloned for each action; None: ordinary least squares.
+    population
+        Contexts of the users to come, if they differ from the log's.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> log = hs.Log([0, 0, 0, 1, 1, 1], [0, 1, 2, 2, 1, 0], [[0.0], [1.0], [2.0], [0.0], [1.0], [2.0]])
+    >>> evaluator = hs.OutcomeModel(log)
+    >>> round(evaluator.get_outcome([3.0], 0), 6)
+    3.0
     """
 
     needs_context = True

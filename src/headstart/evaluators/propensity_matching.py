@@ -117,11 +117,28 @@ class PropensityMatching(CompiledEvaluator[PropensityMatchingState]):
         The logging policy for any context: a function of a context that returns K chances; it may carry a
         `kernel_state`. By default the logged vector where the log shows the context and a LogisticPropensity
         fitted to the log elsewhere; for a table, a LogisticPropensity fitted to a sample of 100,000 rows.
+    rng
+        A numpy Generator or a seed; None draws a new one.
 
     Notes
     -----
     Of a table it keeps how often each outcome occurred in each stratum, not the rows. Rows are stratified by the
     table's own propensity vectors if it has them, otherwise by `propensity`, which must then be logistic.
+
+    Raises
+    ------
+    LogError
+        If the log has no propensities.
+    OptionError
+        If a pivot is not in [0, 1].
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> log = hs.Log(["text", "video", "text", "video"], [1, 0, 0, 1], propensities=[0.8, 0.2, 0.8, 0.5])
+    >>> evaluator = hs.PropensityMatching(log, rng=1)
+    >>> evaluator
+    PropensityMatching(n_actions=2)
     """
 
     needs_context = True

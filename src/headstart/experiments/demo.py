@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TypedDict
 
@@ -11,13 +12,35 @@ import numpy as np
 from headstart.arrays import Floats
 from headstart.evaluators import HistoricalAverage, IPSWeighting
 from headstart.experiments.paper import intro
-from headstart.experiments.running.experiment import Result, run_experiment
+from headstart.experiments.running.experiment import Case, Result, run_experiment
 from headstart.experiments.running.figures import draw_figure
+from headstart.judgement.start.start import start
 from headstart.logs.log import Log
 from headstart.oracles import UCB
+from headstart.parts.contracts import Oracle
 from headstart.warmstart.warmstart import WarmStart
+from headstart.worlds import DrawnWorld
 
 OPTIMAL_REVENUE = 900.0  # 10,000 users times 9 %
+START = "hs.start"
+_NAMES = {intro.COLD: "UCB without the log", intro.WARM: "UCB with the log"}  # headstart is what both parts are in
+_SHARE = 0.05  # of the runs: a start audits its log, which takes a tenth of a second
+
+
+def _start(world: DrawnWorld, log: Log, rng: np.random.Generator) -> Oracle:
+    return start(log, horizon=intro.ROUNDS, rng=rng)
+
+
+def _cases() -> list[Case]:
+    return [*intro.EXPERIMENT.cases(), Case(intro.WORLD, {START: _start}, intro.ROUNDS, share=_SHARE)]
+
+
+STORY = replace(
+    intro.EXPERIMENT,
+    shows="Where should the ad go? Six ways to decide for 10,000 users",
+    measure="dollars lost so far, at one dollar a click",
+    cases=_cases,
+)
 PAPER = {intro.AVERAGE: 225.6, intro.CAUSAL: 52.3, intro.AB_TEST: 60.1, intro.WARM: 5.6}
 
 
@@ -60,13 +83,15 @@ def virtual_plays(log: Log, width: float) -> tuple[WarmStart, WarmStart]:
 
 
 def run_strategies(runs: int, seed: int, n_jobs: int, progress: Callable[[int], None]) -> list[Result]:
-    """The four strategies over 10,000 users, UCB's with both widths."""
-    return list(run_experiment(intro.EXPERIMENT, runs=runs, seed=seed, n_jobs=n_jobs, progress=progress))
+    """The strategies of the introduction over 10,000 users, UCB's with both widths, and the one call."""
+    return list(run_experiment(STORY, runs=runs, seed=seed, n_jobs=n_jobs, progress=progress))
 
 
 def draw_demo(results: list[Result], path: Path) -> None:
-    """The regret of every strategy over the 10,000 users."""
-    draw_figure(intro.EXPERIMENT, results, path)
+    """The regret of every strategy over the 10,000 users, UCB's with the published width."""
+    shown = [result for result in results if result.setting.get("width") in (None, intro.WIDTHS[0])]
+    named = [replace(result, series=_NAMES.get(result.series, result.series), setting={}) for result in shown]
+    draw_figure(STORY, named, path)
 
 
 class StrategyRow(TypedDict):
@@ -77,6 +102,7 @@ class StrategyRow(TypedDict):
     revenue: float
     regret: float
     se: float
+    runs: int
     paper: float | None  # the regret that was published
 
 
@@ -88,10 +114,11 @@ def table_rows(results: list[Result]) -> Iterator[StrategyRow]:
         if result.series == intro.WARM and width != intro.WIDTHS[0]:
             published = None  # the published figure used the narrow width
         yield {
-            "strategy": result.series,
+            "strategy": _NAMES.get(result.series, result.series),
             "width": width,
             "revenue": OPTIMAL_REVENUE - result.curve.mean,
             "regret": result.curve.mean,
             "se": result.curve.se,
+            "runs": result.curve.runs,
             "paper": published,
         }

@@ -42,6 +42,25 @@ class HonestForest:
     -----
     The estimate is causal only if the contexts hold every confounder of action and outcome. An action of
     which no tree has a row of I in the context's leaf is predicted NaN: the log has no answer.
+
+    Raises
+    ------
+    OptionError
+        If there is no thread.
+    LogError
+        If it is asked before it is fitted.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> x = rng.normal(size=(200, 2))
+    >>> a = rng.integers(2, size=200)
+    >>> log = hs.Log(a, x[:, 0] * a + rng.normal(size=200), x, np.full(200, 0.5))
+    >>> forest = hs.HonestForest(hs.ForestOptions(n_trees=20), seed=1)
+    >>> forest.fit(x, a, log.outcomes, n_actions=2).predict(x[:5]).shape
+    (5, 2)
     """
 
     def __init__(self, options: ForestOptions | None = None, *, seed: int, n_threads: int = 1) -> None:
@@ -52,6 +71,11 @@ class HonestForest:
         self.n_threads = n_threads
         self._arrays: ForestArrays | None = None
         self._n_features = 0
+
+    def __repr__(self) -> str:
+        if self._arrays is None:
+            return f"HonestForest({self.options.n_trees:,} trees, not fitted)"
+        return f"HonestForest({self.options.n_trees:,} trees, {self.n_actions} actions, {self.n_features} columns)"
 
     @cached_property
     def _predict_context(self) -> Entry[None]:

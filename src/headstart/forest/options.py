@@ -37,6 +37,17 @@ class ForestOptions:
         is no variance and a tree may see more than half of the rows.
     n_bins : int
         Quantile bins per feature, at most 256, for nodes too large to be sorted.
+
+    Raises
+    ------
+    OptionError
+        If a setting is outside its range.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> hs.ForestOptions(n_trees=100).n_trees
+    100
     """
 
     n_trees: int = 500

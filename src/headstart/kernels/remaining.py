@@ -12,7 +12,7 @@ LEAST = 300.0  # users to come at least, where it is not told
 def users_to_come(horizon: float, n: float, last: float) -> float:
     """Of n users so far, those after them.
 
-    Told: what the horizon leaves, and at least the share `last` of it, or of those so far once it is passed, for a
+    Display: what the horizon leaves, and at least the share `last` of it, or of those so far once it is passed, for a
     stream that goes on. Not told: as many as have come, and at least 300 (the doubling trick, without beginning
     anew: what a stream of any length explores is what one twice as long would).
     """

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from headstart.arrays import Floats, Integers
+from headstart.displayed import Display, Displayed, as_frame
 from headstart.errors import ActionError, LogError
+from headstart.logs.by_action import tell_log
 from headstart.logs.contexts import check_encoded, encode_columns
 from headstart.logs.encoding import Encoding
 from headstart.logs.reading import Reading
@@ -27,7 +29,7 @@ from headstart.logs.validation import (
 from headstart.randomness import RNG, as_generator
 
 
-class Log:
+class Log(Displayed):
     """Past decisions, in memory.
 
     Parameters
@@ -72,6 +74,23 @@ class Log:
         How a user's columns become numbers, and the names of the encoded columns.
     reading
         How `read_log` read it: columns recognised, rows dropped; None for a log made from arrays.
+
+    Raises
+    ------
+    LogError
+        If a column has another length, a value that is no finite number, or a propensity outside (0, 1]; the row is
+        named.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> log = hs.Log(["text", "video", "text"], [1, 0, 0], {"city": ["Rome", "Oslo", "Rome"]})
+    >>> log
+    Log(3 rows, 2 actions, 2 context columns, without propensities)
+    >>> log.context_names
+    ('city=Oslo', 'city=Rome')
+    >>> log.action_index("video")
+    1
     """
 
     def __init__(
@@ -137,6 +156,16 @@ class Log:
         known = "with" if self.has_propensities else "without"
         shape = f"{len(self)} rows, {self.n_actions} actions, {self.n_features} context columns"
         return f"Log({shape}, {known} propensities)"
+
+    def _tell(self) -> Display:
+        return tell_log(repr(self), self)
+
+    def to_frame(self) -> Any:
+        """Its rows: the action's label, the outcome, the propensity where it is known, and the encoded contexts."""
+        columns: dict[str, Any] = {"action": [self.action_names[a] for a in self.actions], "outcome": self.outcomes}
+        if self.propensities is not None:
+            columns["propensity"] = self.propensities
+        return as_frame(columns | {name: self.contexts[:, j] for j, name in enumerate(self.context_names)})
 
     def action_index(self, label: Hashable) -> int:
         """The index of an action's label."""

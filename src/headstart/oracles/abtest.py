@@ -51,6 +51,31 @@ class ABTest(CompiledOracle[ABTestState]):
     Without `test_rounds` it is the paper's BanditOracle 0, which never stops testing: joined to an evaluator,
     its means are the plain causal estimate. With it, it is the A/B test of the paper's introduction; an
     action that the test never showed counts as 0, ties go to the lowest index.
+
+    Parameters
+    ----------
+    n_actions
+        How many actions there are: 0 .. n_actions - 1.
+    test_rounds
+        Outcomes after which the best average is played for good; None: the test never ends.
+    rng
+        A numpy Generator or a seed; None draws a new one.
+
+    Raises
+    ------
+    OptionError
+        If a setting is outside its range.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> oracle = hs.ABTest(2, test_rounds=2, rng=1)
+    >>> oracle.probabilities(None)
+    array([0.5, 0.5])
+    >>> oracle.update(None, action=0, outcome=0.0)
+    >>> oracle.update(None, action=1, outcome=1.0)
+    >>> oracle.probabilities(None)
+    array([0., 1.])
     """
 
     def __init__(self, n_actions: int, test_rounds: int | None = None, rng: RNG = None) -> None:

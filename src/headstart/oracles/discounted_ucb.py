@@ -45,6 +45,29 @@ class DiscountedUCB(CompiledOracle[DiscountedUCBState]):
     Garivier and Moulines' 2 B sqrt(xi ln n / n_a) with B = 1 and xi = 1/2 is beta = 1. It remembers about
     1.44 half_life users, so it never stops exploring: regret grows with the rounds, slowly, where UCB's may grow at
     once when the best action changes. Virtual plays take no time: the log ages with the users, not with its size.
+
+    Parameters
+    ----------
+    n_actions
+        How many actions there are: 0 .. n_actions - 1.
+    half_life
+        Users after which an outcome counts half; at least 1.
+    beta
+        How wide the bounds are; 0 never explores, 1 is the width of the theory.
+
+    Raises
+    ------
+    OptionError
+        If a setting is outside its range.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> oracle = hs.DiscountedUCB(2, half_life=100)
+    >>> oracle.update(None, action=0, outcome=1.0)
+    >>> oracle.update(None, action=1, outcome=0.0)
+    >>> oracle.play(None)
+    0
     """
 
     def __init__(self, n_actions: int, half_life: float, beta: float = 1.0) -> None:

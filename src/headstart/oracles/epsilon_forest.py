@@ -50,6 +50,21 @@ class EpsilonForest(Policy):
         a growth of 0, on a geometric schedule otherwise, where all growing together costs O(T log T).
     n_threads
         Threads that grow trees; the result does not depend on it.
+    rng
+        A numpy Generator or a seed; None draws a new one.
+
+    Raises
+    ------
+    OptionError
+        If a setting is outside its range.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> oracle = hs.EpsilonForest(2, 3, hs.ForestOptions(n_trees=10), rng=1)
+    >>> oracle.update([0.0, 1.0, 0.0], action=1, outcome=1.0)
+    >>> oracle.n_features
+    3
     """
 
     def __init__(

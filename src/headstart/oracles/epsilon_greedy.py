@@ -57,6 +57,31 @@ class EpsilonGreedy(CompiledOracle[EpsilonGreedyState]):
 
     `epsilon` is constant; `decay=c` instead makes it min(1, c / t) in the t-th round, which Auer et al.
     (2002) show to have logarithmic regret for c large enough. t counts outcomes learnt, plus one.
+
+    Parameters
+    ----------
+    n_actions
+        How many actions there are: 0 .. n_actions - 1.
+    epsilon
+        The chance of any action; 0.1 if neither it nor `decay` is given.
+    decay
+        Makes the chance min(1, decay / t) in the t-th round.
+    rng
+        A numpy Generator or a seed; None draws a new one.
+
+    Raises
+    ------
+    OptionError
+        If a setting is outside its range, or both `epsilon` and `decay` are given.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> oracle = hs.EpsilonGreedy(2, epsilon=0.2, rng=1)
+    >>> oracle.update(None, action=0, outcome=0.0)
+    >>> oracle.update(None, action=1, outcome=1.0)
+    >>> oracle.probabilities(None)
+    array([0.1, 0.9])
     """
 
     def __init__(

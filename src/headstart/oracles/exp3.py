@@ -77,6 +77,32 @@ class Exp3(CompiledOracle[Exp3State]):
     min(1, sqrt(K ln K / ((e - 1) T))) (Corollary 3.2 of Auer et al.), otherwise 0.1.
     The importance weight of an outcome uses the chances at the time of `update` with every action available:
     exact when outcomes come at once and all actions are available, an approximation when they come late.
+
+    Parameters
+    ----------
+    n_actions
+        How many actions there are: 0 .. n_actions - 1.
+    gamma
+        The share of uniform play; 0.1 if neither it nor `horizon` is given.
+    horizon
+        Users to come, which sets gamma.
+    low, high
+        The range of outcomes.
+    rng
+        A numpy Generator or a seed; None draws a new one.
+
+    Raises
+    ------
+    OptionError
+        If a setting is outside its range, or both `gamma` and `horizon` are given.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> oracle = hs.Exp3(2, gamma=0.2, rng=1)
+    >>> oracle.update(None, action=1, outcome=1.0)
+    >>> oracle.probabilities(None).round(3)
+    array([0.46, 0.54])
     """
 
     def __init__(

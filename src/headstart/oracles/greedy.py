@@ -35,6 +35,25 @@ class Greedy(CompiledOracle[GreedyState]):
 
     It never explores: a right choice only where something else gathers the data, as the batch schedule does. In
     Algorithm 1's each-round schedule it asks the log about the first action that has an answer, and no other.
+
+    Parameters
+    ----------
+    n_actions
+        How many actions there are: 0 .. n_actions - 1.
+
+    Raises
+    ------
+    OptionError
+        If a setting is outside its range.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> oracle = hs.Greedy(2)
+    >>> oracle.update(None, action=0, outcome=1.0)
+    >>> oracle.update(None, action=1, outcome=0.0)
+    >>> oracle.play(None)
+    0
     """
 
     def __init__(self, n_actions: int) -> None:

@@ -49,6 +49,27 @@ class KLUCB(CompiledOracle[KLUCBState]):
     kl is the divergence of two Bernoulli distributions. Outcomes must lie in [0, 1]; one outside is an error.
     Asymptotically optimal for binary outcomes, whose variance is known once the mean is; c = 0 is what the authors
     advise in practice, c = 3 what their proof needs. An action never played comes first.
+
+    Parameters
+    ----------
+    n_actions
+        How many actions there are: 0 .. n_actions - 1.
+    c
+        The weight of ln ln n in the bound; 0 in practice, 3 for the proof.
+
+    Raises
+    ------
+    OptionError
+        If a setting is outside its range.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> oracle = hs.KLUCB(2)
+    >>> oracle.update(None, action=0, outcome=1.0)
+    >>> oracle.update(None, action=1, outcome=0.0)
+    >>> oracle.play(None)
+    0
     """
 
     outcome_range = (0.0, 1.0)

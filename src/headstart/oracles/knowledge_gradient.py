@@ -161,6 +161,8 @@ class KnowledgeGradient(BelievingOracle[KnowledgeGradientState]):
 
     Parameters
     ----------
+    n_actions
+        How many actions there are: 0 .. n_actions - 1.
     summary
         What the log knows of each action (`evaluator.summary()`). An action it does not show has no logged component.
     trust
@@ -172,6 +174,21 @@ class KnowledgeGradient(BelievingOracle[KnowledgeGradientState]):
     caution
         How many times what is gained by finding the log wrong counts. 1 has the least regret if `trust` is the chance
         that logs are right; more guards a best action that the log makes look bad, at a price on good logs.
+    rng
+        A numpy Generator or a seed; None draws a new one.
+
+    Raises
+    ------
+    OptionError
+        If a setting is outside its range.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> log = hs.Log(["text", "video", "text", "video"], [1, 0, 0, 1], propensities=[0.8, 0.2, 0.8, 0.5])
+    >>> oracle = hs.KnowledgeGradient(2, hs.IPSWeighting(log).summary(), horizon=1000, rng=1)
+    >>> float(oracle.probabilities(None).sum())
+    1.0
     """
 
     def __init__(

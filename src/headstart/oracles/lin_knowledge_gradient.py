@@ -135,8 +135,27 @@ class LinKnowledgeGradient(ContextOracle[LinKnowledgeGradientState]):
         to be to come as have come, at least 300.
     options
         How far to explore.
+    rng
+        A numpy Generator or a seed; None draws a new one.
 
     See also `from_rows`. The first column of a context is the constant 1; the others should be in standard units.
+
+    Raises
+    ------
+    OptionError
+        If a setting is outside its range.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> x = rng.normal(size=(200, 2))
+    >>> a = rng.integers(2, size=200)
+    >>> log = hs.Log(a, x[:, 0] * a + rng.normal(size=200), x, np.full(200, 0.5))
+    >>> policy = hs.start(log, decide_on=[0, 1], rng=1)
+    >>> type(policy.oracle).__name__
+    'LinKnowledgeGradient'
     """
 
     def __init__(

@@ -121,6 +121,19 @@ class LinThompson(LinearOracle[LinThompsonState]):
     Disjoint: the actions' draws are independent and `probabilities` come from quadrature, to 1e-9. Shared: the
     draws depend on each other; two available actions are exact, more are computed on a fixed lattice until its
     standard error is below 1e-4 (at most 131,072 points), the same for the same state. Neither is sampled.
+
+    Raises
+    ------
+    OptionError
+        If a setting is outside its range.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> oracle = hs.LinThompson(2, 3, rng=1)
+    >>> oracle.update([1.0, 0.0, 0.0], action=1, outcome=1.0)
+    >>> oracle.probabilities([1.0, 0.0, 0.0]).round(3)
+    array([0.342, 0.658])
     """
 
     def __init__(

@@ -61,6 +61,19 @@ class LinUCB(LinearOracle[LinUCBState]):
     -----
     A decision costs O(m^2 / 2) per available action, an update O(m^2), memory O(m^2) per theta (m the length of
     phi). The confidence bound holds for outcomes that are linear in phi, with noise of scale 1.
+
+    Raises
+    ------
+    OptionError
+        If a setting is outside its range.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> oracle = hs.LinUCB(2, 3)
+    >>> oracle.update([1.0, 0.0, 0.0], action=0, outcome=0.0)
+    >>> oracle.play([1.0, 0.0, 0.0])
+    1
     """
 
     def __init__(

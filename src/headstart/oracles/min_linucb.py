@@ -99,6 +99,25 @@ class MinLinUCB(LinearOracle[MinLinUCBState]):
         By what the log's sums are multiplied: 1 counts a row as a play; less caps a large log.
     forced
         Every action gets at least forced ln(1 + t) online plays. 0: none is forced.
+
+    Raises
+    ------
+    OptionError
+        If a setting is outside its range.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> x = rng.normal(size=(200, 2))
+    >>> a = rng.integers(2, size=200)
+    >>> log = hs.Log(a, x[:, 0] * a + rng.normal(size=200), x, np.full(200, 0.5))
+    >>> grams = [x[a == k].T @ x[a == k] for k in (0, 1)]
+    >>> moments = [x[a == k].T @ log.outcomes[a == k] for k in (0, 1)]
+    >>> oracle = hs.MinLinUCB(2, 2, grams, moments)
+    >>> oracle.play([1.0, 0.0])
+    1
     """
 
     def __init__(

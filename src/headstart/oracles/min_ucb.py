@@ -129,6 +129,19 @@ class MinUCB(CompiledOracle[MinUCBState]):
     follows_variance
         True: widths of the observed variances (`UCBNormal`'s), of any scale. False: UCB1's, made for outcomes in
         [0, 1] of the worst variance.
+
+    Raises
+    ------
+    OptionError
+        If a setting is outside its range.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> log = hs.Log(["text", "video", "text", "video"], [1, 0, 0, 1], propensities=[0.8, 0.2, 0.8, 0.5])
+    >>> oracle = hs.MinUCB(2, hs.IPSWeighting(log).summary())
+    >>> oracle.play(None)
+    0
     """
 
     def __init__(

@@ -116,7 +116,7 @@ class RobustThompson(BelievingOracle[RobustThompsonState]):
     The prior of an action's mean is a mixture: what the log says, with chance `trust`, and two components for a
     log that is wrong about it (`priors.logged`). Each outcome re-weighs them by their marginal likelihood,
     so a log in conflict with users fades by itself. A play draws a component, then a mean from its posterior, per
-    action; no draw exceeds an optimistic one of the users alone, ȳ_a + sqrt(v_a / n_a) (1/2 + |t|): a log can make
+    action; no draw exceeds an optimistic one of the users alone, ȳ_a + sqrt(v_a / n_a) (1/2 + abs(t)): a log can make
     an action look better than its users do only for as long as they are few.
 
     `probabilities` are computed by quadrature, to 1e-8, not sampled. KnowledgeGradient starts from the same prior and
@@ -125,6 +125,8 @@ class RobustThompson(BelievingOracle[RobustThompsonState]):
 
     Parameters
     ----------
+    n_actions
+        How many actions there are: 0 .. n_actions - 1.
     summary
         What the log knows of each action (`evaluator.summary()`). An action it does not show has no logged component.
     trust
@@ -134,6 +136,21 @@ class RobustThompson(BelievingOracle[RobustThompsonState]):
         Of the distrust, how much goes to the rival; the rest is vague. 0 is the mixture of Schmidli et al.
     is_capped
         False leaves the cap out.
+    rng
+        A numpy Generator or a seed; None draws a new one.
+
+    Raises
+    ------
+    OptionError
+        If a setting is outside its range.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> log = hs.Log(["text", "video", "text", "video"], [1, 0, 0, 1], propensities=[0.8, 0.2, 0.8, 0.5])
+    >>> oracle = hs.RobustThompson(2, hs.IPSWeighting(log).summary(), rng=1)
+    >>> round(float(oracle.probabilities(None).sum()), 6)
+    1.0
     """
 
     def __init__(

@@ -54,6 +54,29 @@ class SlidingWindowUCB(CompiledOracle[SlidingWindowUCBState]):
 
     For worlds that stand still between changes; memory O(window). Virtual plays are plays: a log is forgotten once
     `window` users have come, and one of more rows than that is mostly forgotten before the first.
+
+    Parameters
+    ----------
+    n_actions
+        How many actions there are: 0 .. n_actions - 1.
+    window
+        How many of the last plays count.
+    beta
+        How wide the bounds are; 0 never explores, 1 is the width of the theory.
+
+    Raises
+    ------
+    OptionError
+        If a setting is outside its range.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> oracle = hs.SlidingWindowUCB(2, window=50)
+    >>> oracle.update(None, action=0, outcome=1.0)
+    >>> oracle.update(None, action=1, outcome=0.0)
+    >>> oracle.play(None)
+    0
     """
 
     def __init__(self, n_actions: int, window: int, beta: float = 1.0) -> None:

@@ -27,6 +27,32 @@ class StochasticDelayedBandit(Wrapper):
 
     The queues and the waiting are those of Mandel et al. for one user at a time; where they mix the two
     algorithms' chances over a batch of users, here a batch is one user, and the mix is one or the other.
+
+    Parameters
+    ----------
+    base
+        The oracle that learns what it asked for.
+    heuristic
+        What decides while the base waits; None: `Greedy`.
+    max_waiting
+        Plays of an action that may be in flight before the heuristic decides.
+
+    Raises
+    ------
+    OptionError
+        If base and heuristic have different numbers of actions, or `max_waiting` is below 1.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> oracle = hs.StochasticDelayedBandit(hs.UCB(2))
+    >>> oracle.play(None)
+    0
+    >>> oracle.expect(None, 0)  # its outcome is still to come
+    >>> oracle.release(None, 0)
+    >>> oracle.update(None, action=0, outcome=1.0)
+    >>> oracle.play(None)
+    1
     """
 
     def __init__(self, base: Oracle, heuristic: Oracle | None = None, max_waiting: int = 1) -> None:

@@ -58,6 +58,26 @@ class ThompsonBeta(CompiledOracle[ThompsonBetaState]):
 
     Outcomes must lie in [0, 1]; one outside is an error. `probabilities` are computed by quadrature, to
     1e-9, not sampled.
+
+    Parameters
+    ----------
+    n_actions
+        How many actions there are: 0 .. n_actions - 1.
+    rng
+        A numpy Generator or a seed; None draws a new one.
+
+    Raises
+    ------
+    OptionError
+        If a setting is outside its range.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> oracle = hs.ThompsonBeta(2, rng=1)
+    >>> oracle.update(None, action=1, outcome=1.0)
+    >>> oracle.probabilities(None).round(3)
+    array([0.333, 0.667])
     """
 
     outcome_range = (0.0, 1.0)

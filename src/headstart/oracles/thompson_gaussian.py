@@ -49,6 +49,28 @@ class ThompsonGaussian(CompiledOracle[ThompsonGaussianState]):
 
     `scale` is the standard deviation one expects of an outcome; an action without data is drawn around 0.
     `probabilities` are computed by quadrature, to 1e-9, not sampled.
+
+    Parameters
+    ----------
+    n_actions
+        How many actions there are: 0 .. n_actions - 1.
+    scale
+        The standard deviation that one expects of an outcome.
+    rng
+        A numpy Generator or a seed; None draws a new one.
+
+    Raises
+    ------
+    OptionError
+        If a setting is outside its range.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> oracle = hs.ThompsonGaussian(2, scale=0.5, rng=1)
+    >>> oracle.update(None, action=1, outcome=1.0)
+    >>> oracle.probabilities(None).round(3)
+    array([0.051, 0.949])
     """
 
     def __init__(self, n_actions: int, scale: float = 1.0, rng: RNG = None) -> None:

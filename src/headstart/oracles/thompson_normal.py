@@ -116,12 +116,29 @@ class ThompsonNormal(CompiledOracle[ThompsonNormalState]):
 
     Parameters
     ----------
+    n_actions
+        How many actions there are: 0 .. n_actions - 1.
     pooling
         Of the variances. More is better where actions vary alike (binary outcomes of similar chances, most money);
         less where the best action varies several times as much as the others, which it may have to be found in.
     first_plays
         A flat prior on means needs two plays of each action (Honda and Takemura 2014): one alone can be so low that
         the action is never tried again.
+    rng
+        A numpy Generator or a seed; None draws a new one.
+
+    Raises
+    ------
+    OptionError
+        If a setting is outside its range.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> oracle = hs.ThompsonNormal(2, rng=1)
+    >>> oracle.update(None, action=1, outcome=250.0)
+    >>> oracle.play(None)
+    1
     """
 
     def __init__(self, n_actions: int, *, pooling: float = 8.0, first_plays: int = 2, rng: RNG = None) -> None:

@@ -46,6 +46,30 @@ class UCB(CompiledOracle[UCBState]):
     Deterministic. n counts every play, virtual and online; an action never played comes first; ties go to
     the lowest index. The bound's regret guarantee assumes outcomes in [0, 1]; with beta = 1 its width is
     the worst that such outcomes can need, so a smaller beta often decides better (METHODS.md).
+
+    Parameters
+    ----------
+    n_actions
+        How many actions there are: 0 .. n_actions - 1.
+    beta
+        How wide the bounds are; 0 never explores, 1 is the width of the theory.
+
+    Raises
+    ------
+    OptionError
+        If a setting is outside its range.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> oracle = hs.UCB(2, beta=0.5)
+    >>> oracle.play(None)
+    0
+    >>> oracle.update(None, action=0, outcome=1.0)
+    >>> oracle.play(None)
+    1
+    >>> oracle.probabilities(None)
+    array([0., 1.])
     """
 
     def __init__(self, n_actions: int, beta: float = 1.0) -> None:

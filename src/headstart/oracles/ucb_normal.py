@@ -36,6 +36,25 @@ class UCBNormal(CompiledOracle[UCBNormalState]):
     s is the standard deviation seen so far, so outcomes may have any scale; n counts every play. Asymptotically
     optimal for normal outcomes. Every action is played three times first; virtual plays count. It is not for outcomes
     that may all be equal for long, such as rare successes: a spread of 0 ends exploration. KLUCB is.
+
+    Parameters
+    ----------
+    n_actions
+        How many actions there are: 0 .. n_actions - 1.
+
+    Raises
+    ------
+    OptionError
+        If a setting is outside its range.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> oracle = hs.UCBNormal(2)
+    >>> for action in (0, 0, 0, 1, 1, 1):
+    ...     oracle.update(None, action, outcome=float(action))
+    >>> oracle.play(None)
+    1
     """
 
     def __init__(self, n_actions: int) -> None:

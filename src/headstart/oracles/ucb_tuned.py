@@ -41,6 +41,27 @@ class UCBTuned(CompiledOracle[UCBTunedState]):
     v_a is the variance seen so far plus scale^2 sqrt(2 ln n / n_a) for its uncertainty, `scale` the length of the
     interval that outcomes lie in, whose variance is at most scale^2 / 4. No regret bound is known. Much better
     than UCB1 for outcomes that keep to the interval, and not safe for those that leave it (METHODS.md).
+
+    Parameters
+    ----------
+    n_actions
+        How many actions there are: 0 .. n_actions - 1.
+    scale
+        The length of the interval that outcomes lie in.
+
+    Raises
+    ------
+    OptionError
+        If a setting is outside its range.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> oracle = hs.UCBTuned(2)
+    >>> oracle.update(None, action=0, outcome=1.0)
+    >>> oracle.update(None, action=1, outcome=0.0)
+    >>> oracle.play(None)
+    0
     """
 
     def __init__(self, n_actions: int, scale: float = 1.0) -> None:

@@ -15,7 +15,16 @@ Saved: TypeAlias = dict[str, Any]  # arrays and plain values by name, perhaps ne
 
 
 class Readings(NamedTuple):
-    """What an oracle believes, per action, for people and pages. NaN where the algorithm has no such notion."""
+    """What an oracle believes, per action, for people and pages. NaN where the algorithm has no such notion.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> oracle = hs.UCB(2)
+    >>> oracle.update(None, 0, 1.0)
+    >>> oracle.readings().counts
+    array([1., 0.])
+    """
 
     counts: Floats  # (K,) virtual and online plays
     means: Floats  # (K,) average outcome, NaN for an action without plays
@@ -24,7 +33,22 @@ class Readings(NamedTuple):
 
 
 class Oracle(Protocol):
-    """Chooses and learns."""
+    """Chooses and learns.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> class First:
+    ...     n_actions = 2
+    ...     def play(self, context, available=None):
+    ...         return 0
+    ...     def update(self, context, action, outcome):
+    ...         pass
+    ...     def probabilities(self, context, available=None):
+    ...         return [1.0, 0.0]
+    >>> hs.WarmStart(First(), hs.NoLog()).play(None)
+    0
+    """
 
     @property
     def n_actions(self) -> int:
@@ -41,7 +65,18 @@ class Oracle(Protocol):
 
 
 class Evaluator(Protocol):
-    """Answers "what would have happened?" from the log."""
+    """Answers "what would have happened?" from the log.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> class Half:
+    ...     n_actions = 2
+    ...     def get_outcome(self, context, action):
+    ...         return None  # the log has no answer
+    >>> print(hs.WarmStart(hs.UCB(2), Half(), rng=1).play(None))
+    0
+    """
 
     def get_outcome(self, context: ContextLike, action: int) -> float | None:
         """The outcome, or None if the log has no answer. 0.0 is an answer. It must end: None at some point."""

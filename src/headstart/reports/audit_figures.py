@@ -7,8 +7,8 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from headstart.judgement.audit.audit import Audit
+from headstart.numerals import number
 from headstart.reports.drawing import BLUE, GREEN, GREY, INK, ORANGE, STYLE, as_svg, canvas, shorten
-from headstart.reports.section import number
 from headstart.reports.time_figure import draw_over_time
 
 _MOST_BARS = 15

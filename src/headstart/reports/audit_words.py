@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 
 from headstart.judgement.audit.audit import Audit
-from headstart.numerals import tell_chance
-from headstart.reports.section import NONE, Section, as_percent, number
+from headstart.numerals import NONE, number, tell_chance
+from headstart.reports.section import Section, as_percent
 from headstart.reports.time_words import write_drift
 
 ORDER = {"stop": 0, "cap": 1, "note": 2, "fine": 3}

@@ -7,7 +7,8 @@ import math
 from headstart.judgement.rehearsal.policies import AB_TEST, TODAY
 from headstart.judgement.rehearsal.rehearsal import DayKnown, Outlook, OverWorlds, Rehearsal
 from headstart.judgement.rehearsal.worlds import RIGHT
-from headstart.reports.section import NONE, Section, number
+from headstart.numerals import NONE, number
+from headstart.reports.section import Section
 
 
 def tell_headline(found: Rehearsal) -> str:

@@ -1,13 +1,11 @@
-"""A section of a report: a question, the answer in words, the numbers; and how numbers are written for people."""
+"""A section of a report: a question, the answer in words, the numbers."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 
-from headstart.numerals import tell_number
-
-NONE = "-"
+from headstart.numerals import NONE
 
 
 @dataclass(frozen=True)
@@ -21,15 +19,6 @@ class Section:
     rows: tuple[tuple[str, ...], ...] = ()
     n_left_out: int = 0  # rows that would have made the table too long
     status: str = "fine"  # the gravest reason that comes from here
-
-
-def number(value: float | None, digits: int = 3) -> str:
-    """A number for people; a dash where there is none."""
-    if value is None or math.isnan(value):
-        return NONE
-    if math.isinf(value):
-        return "∞"
-    return f"{value:,.0f}" if abs(value) >= 1000 else tell_number(value, digits)
 
 
 def as_percent(value: float) -> str:

@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from headstart.estimates.periods import CHANCE
 from headstart.judgement.audit.audit import Audit
 from headstart.judgement.audit.checks.drift import ActionOverTime, DriftFinding
-from headstart.reports.section import NONE, Section, as_percent, number
+from headstart.numerals import NONE, number
+from headstart.reports.section import Section, as_percent
 
 _YEAR_1990, _YEAR_2100 = 631_152_000.0, 4_102_444_800.0  # seconds since 1970: numbers between are taken for dates
 

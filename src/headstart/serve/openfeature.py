@@ -1,8 +1,8 @@
 """An OpenFeature provider: an application with feature flags asks for a flag, and an experiment decides.
 
 The flag's key is the experiment's name, its value the action. The evaluation context's attributes are the user's
-columns, its targeting key the unit that keeps its action. What is tracked for a user is the outcome of the last decision
-that this provider made for them, or of the unit's newest one.
+columns, its targeting key the unit that keeps its action. What is tracked for a user is the outcome of the last
+decision that this provider made for them, or of the unit's newest one.
 """
 
 from __future__ import annotations

@@ -152,6 +152,26 @@ class Adjusted(Wrapper):
         What decides: context-free, for outcomes of any value.
     line
         `ControlLine.of_log(log)`; `line.pays` says whether it is worth while.
+    worth
+        Rows that the log's line counts as, for its slopes and for its credit.
+
+    Raises
+    ------
+    OptionError
+        If the oracle decides on contexts, or takes only outcomes of a range that adjusted ones would leave.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> x = rng.normal(size=(200, 2))
+    >>> a = rng.integers(2, size=200)
+    >>> log = hs.Log(a, x[:, 0] * a + rng.normal(size=200), x, np.full(200, 0.5))
+    >>> line = hs.ControlLine.of_log(log)
+    >>> policy = hs.Adjusted(hs.ThompsonNormal(2, rng=1), line)
+    >>> policy.n_actions
+    2
     """
 
     def __init__(self, oracle: Oracle, line: ControlLine, worth: float = WORTH) -> None:

@@ -37,6 +37,28 @@ class OfflineOnly(Wrapper):
     Algorithm 1 goes on before each user. That matters to an evaluator whose None is no end: linear regression says
     it of a context that it has nothing to add to, and Algorithm 2 takes the first one for the end of the action.
     The oracle chooses what to ask there, so a greedy one with separate models per action asks about one alone.
+
+    Parameters
+    ----------
+    oracle, evaluator
+        What learns from the log's answers, and what gives them.
+    contexts, schedule
+        As in `WarmStart`.
+    rng
+        A numpy Generator or a seed; None draws a new one.
+
+    Raises
+    ------
+    OptionError
+        If oracle and evaluator do not fit together, or the schedule is unknown.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> log = hs.Log(["text", "video", "text", "video"], [1, 0, 0, 1], propensities=[0.8, 0.2, 0.8, 0.5])
+    >>> policy = hs.OfflineOnly(hs.Greedy(2), hs.IPSWeighting(log), rng=1)
+    >>> log.action_names[policy.play(None)]
+    'text'
     """
 
     def __init__(

@@ -58,6 +58,21 @@ class WarmStart(Wrapper):
     -----
     The offline phase runs once per learnt outcome, at the next `play` or `probabilities`, so that
     `probabilities` and the `play` that follows it speak of the same state.
+
+    Raises
+    ------
+    OptionError
+        If oracle and evaluator do not fit together, or the schedule is unknown.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> log = hs.Log(["text", "video", "text", "video"], [1, 0, 0, 1], propensities=[0.8, 0.2, 0.8, 0.5])
+    >>> policy = hs.WarmStart(hs.UCB(2, beta=0.1), hs.IPSWeighting(log), rng=1)
+    >>> action = policy.play(None)
+    >>> policy.update(None, action, outcome=1.0)
+    >>> policy.virtual_plays
+    array([2, 1])
     """
 
     def __init__(

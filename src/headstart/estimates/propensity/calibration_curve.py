@@ -42,6 +42,35 @@ def calibration(log: Log, n_bins: int = 10) -> Calibration:
 
     Each action's rows are cut into bins of nearly equal numbers by their chance of it; equal chances share a bin, so
     few different chances have fewer bins. Needs the chance of every action (`estimate_propensities` gives it).
+
+    Parameters
+    ----------
+    log
+        A log with the chance of every action in every row.
+    n_bins
+        At most so many for each action.
+
+    Returns
+    -------
+    Calibration
+        Predicted and observed shares with their errors, and rows, by action and bin, (K, n_bins) each.
+
+    Raises
+    ------
+    LogError
+        If the log has no propensity vectors.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> x = rng.normal(size=(200, 2))
+    >>> a = rng.integers(2, size=200)
+    >>> log = hs.Log(a, x[:, 0] * a + rng.normal(size=200), x, np.full(200, 0.5))
+    >>> found = hs.calibration(hs.estimate_propensities(log), n_bins=4)
+    >>> found.counts.sum(axis=1)
+    array([200, 200])
     """
     n_bins = check_whole("n_bins", n_bins)
     matrix = log.propensity_matrix

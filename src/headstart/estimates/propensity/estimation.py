@@ -76,6 +76,27 @@ def estimate_propensities(
     -----
     An action that the other folds never show has an estimate of 0, which cannot be weighted by; it gets its
     share of the log instead, and a TrimmingWarning says how often.
+
+    Returns
+    -------
+    Log or LogTable
+        The same log with propensities, marked as estimated.
+
+    Raises
+    ------
+    OptionError
+        If a setting is outside its range, or a table is given a classifier or `trim`.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> x = rng.normal(size=(200, 2))
+    >>> a = rng.integers(2, size=200)
+    >>> log = hs.Log(a, x[:, 0] * a + rng.normal(size=200), x, np.full(200, 0.5))
+    >>> hs.estimate_propensities(log.without_propensities()).is_estimated
+    True
     """
     trim = check_number("trim", trim, 0.0, 1.0)
     warn_share = check_number("warn_share", warn_share, 0.0, 1.0)

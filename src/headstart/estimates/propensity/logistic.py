@@ -46,7 +46,7 @@ class Fit:
     factor: Floats | None = None  # (p, p) Cholesky's, of a Hessian near the minimum
 
     def predict(self, contexts: Floats) -> Floats:
-        """P(action | context) of every row, (n, K)."""
+        """P(action given context) of every row, (n, K)."""
         scores = contexts @ self.slopes.T
         scores += self.intercepts
         scores -= scores.max(axis=1, keepdims=True)
@@ -145,12 +145,30 @@ class LogisticPropensity:
         A Log, or a table of any size: anything with `n_actions` and `batches(n_rows)`, which is gone through some
         ten times with one batch in memory.
     ridge
-        The penalty: the fit minimises the sum of losses + ridge / 2 |slopes of standardised columns|^2.
+        The penalty: the fit minimises the sum of losses plus ridge / 2 times the sum of squared slopes, of
+        standardised columns.
     uses_vectors
         Whether to learn from the log's whole propensity vectors, where it has them, as soft labels; otherwise from
         the actions taken.
     n_jobs
         Threads, by default one a core; the result does not depend on it.
+
+    Raises
+    ------
+    OptionError
+        If a setting is outside its range.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> x = rng.normal(size=(200, 2))
+    >>> a = rng.integers(2, size=200)
+    >>> log = hs.Log(a, x[:, 0] * a + rng.normal(size=200), x, np.full(200, 0.5))
+    >>> model = hs.LogisticPropensity(log)
+    >>> model([0.0, 0.0]).round(1)
+    array([0.5, 0.5])
     """
 
     def __init__(
@@ -165,7 +183,7 @@ class LogisticPropensity:
 
     @property
     def slopes(self) -> Floats:
-        """(K, d): P(a | x) is proportional to exp(intercepts_a + slopes_a'x)."""
+        """(K, d): P(a given x) is proportional to exp(intercepts_a + slopes_a'x)."""
         return self.kernel_state.slopes.copy()
 
     @property
@@ -174,7 +192,7 @@ class LogisticPropensity:
         return self.kernel_state.intercepts.copy()
 
     def predict(self, contexts: ArrayLike) -> Floats:
-        """P(action | context) for every row and action, (n, K)."""
+        """P(action given context) for every row and action, (n, K)."""
         rows = np.asarray(contexts, dtype=np.float64)
         d = self.kernel_state.slopes.shape[1]
         if rows.ndim != 2 or rows.shape[1] != d:
@@ -182,7 +200,7 @@ class LogisticPropensity:
         return self._fit.predict(rows)
 
     def __call__(self, context: ArrayLike) -> Floats:
-        """P(action | context) for every action, (K,)."""
+        """P(action given context) for every action, (K,)."""
         seen, out = check_context(context, self.kernel_state.slopes.shape[1]), np.empty(self.n_actions)
         self._entry(self.kernel_state, seen, out)
         return out

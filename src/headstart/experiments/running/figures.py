@@ -54,11 +54,13 @@ def draw_figure(experiment: Experiment | YahooExperiment, results: Sequence[Resu
             axes.set_ylabel(experiment.measure)
         for axes in grid[-1]:
             axes.set_xlabel("users")
-        note = f"{results[0].curve.runs} runs; bands: 20th to 80th percentile"
+        runs = sorted({f"{result.curve.runs:,}" for result in results}, key=len)
+        note = f"{' or '.join(runs)} runs; bands: 20th to 80th percentile"
         if len(groups) > 1:
             figure.suptitle(f"{experiment.shows}\n{note}", fontsize=9, x=0.01, ha="left")
         else:
-            figure.text(0.995, 0.005, note, ha="right", fontsize=7, color="#555555")
+            grid[0, 0].set_xlabel(f"users ({note})")
+            figure.legend(loc="outside lower left", ncols=2, frameon=False, fontsize=8)  # it covers nothing
         figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else {"Software": "headstart"})
         plt.close(figure)
 
@@ -106,4 +108,5 @@ def _draw_panel(axes: Axes, results: Sequence[Result], panels: Sequence[str], *,
     axes.grid(axis="y", linewidth=0.4, alpha=0.5)
     axes.tick_params(labelsize=9 if is_alone else 7)
     has_bounds = any(result.bound is not None for result in results)
-    axes.legend(fontsize=8 if is_alone else 6, frameon=False, loc="lower right" if has_bounds else "upper left")
+    if not is_alone:
+        axes.legend(fontsize=6, frameon=False, loc="lower right" if has_bounds else "upper left")

@@ -1,23 +1,29 @@
-"""RESULTS.md from the rows in results/: `python -m headstart.experiments.running.results results > RESULTS.md`."""
+"""RESULTS.md from the rows in results/: `python -m headstart.experiments.running.results results > RESULTS.md`.
+
+It has the claims, the readings and the short tables; the site (`make docs`) has a figure and every row of each.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from headstart.experiments.paper.yahoo import YahooExperiment
 from headstart.experiments.running.catalogue import all_experiments
-from headstart.experiments.running.experiment import ResultRow
+from headstart.experiments.running.experiment import Experiment, ResultRow
 
-_HEAD = """# Results
+_MOST_ROWS = 12  # of a table in RESULTS.md
 
-The paper's experiments, one by one: what it claims, what was found, and every number with its standard error. Made by
-`headstart reproduce NAME --runs 4000 --seed 1` (`trials`: 150 runs, `biased-logs`: 100); the rows are in `results/`,
-this page is written from them by `python -m headstart.experiments.running.results results > RESULTS.md`. Another
-seed gives means within 3 standard errors of these; `tests/experiments/test_results.py` tries some. Regret is
-cumulative at the last round. The five `yahoo-...` experiments need data that may not be shipped and have not been
-run.
+HEAD = """# Results
+
+The paper's experiments, one by one: what it claims, what was found, and the numbers with their standard errors. Made
+by `headstart reproduce NAME --runs 4000 --seed 1` (`trials`: 150 runs, `biased-logs`: 100). Every row is in
+`results/`, from which `python -m headstart.experiments.running.results results > RESULTS.md` writes this page; the
+site (`make docs`) shows all of them, with a figure for each experiment. Another seed gives means within 3 standard
+errors of these; `tests/experiments/test_results.py` tries some. Regret is cumulative at the last round. The five
+`yahoo-...` experiments need data that may not be shipped and have not been run.
 
 ## Published lessons that do not survive
 
@@ -36,7 +42,7 @@ run.
 
 def results_page(folder: Path) -> str:
     """The whole of RESULTS.md."""
-    return "\n".join([_HEAD, *_sections(folder)])
+    return "\n".join([HEAD, *_sections(folder)])
 
 
 def read_rows(folder: Path, name: str) -> list[ResultRow]:
@@ -45,22 +51,35 @@ def read_rows(folder: Path, name: str) -> list[ResultRow]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
+def tell_experiment(experiment: Experiment | YahooExperiment, rows: Sequence[ResultRow]) -> str:
+    """What it shows, what the paper says of it and what was found."""
+    return (
+        f"{experiment.shows} ({experiment.source}; {rows[0]['rounds']:,} rounds).\n\n"
+        f"- **The paper:** {experiment.claim}\n- **Here:** {experiment.reading}\n"
+    )
+
+
+def write_table(rows: Sequence[ResultRow]) -> str:
+    """Every row, its settings first."""
+    names = list(dict.fromkeys(name for row in rows for name in row["setting"]))
+    lines = ["| " + " | ".join([*names, "series", "runs", "regret", "s.e."]) + " |", "|" + "---|" * (len(names) + 4)]
+    for row in rows:
+        settings = [str(row["setting"].get(name, "")) for name in names]
+        numbers = [str(row["runs"]), f"{row['mean']:.4g}", f"{row['se']:.2g}"]
+        lines.append("| " + " | ".join([*settings, row["series"], *numbers]) + " |")
+    return "\n".join(lines) + "\n"
+
+
 def _sections(folder: Path) -> Iterator[str]:
     for experiment in all_experiments().values():
         rows = read_rows(folder, experiment.name)
         if not rows:
             continue
-        names = list(dict.fromkeys(name for row in rows for name in row["setting"]))
-        yield f"## {experiment.name}\n"
-        yield f"{experiment.shows} ({experiment.source}; {rows[0]['rounds']:,} rounds).\n"
-        yield f"- **The paper:** {experiment.claim}\n- **Here:** {experiment.reading}\n"
-        yield "| " + " | ".join([*names, "series", "runs", "regret", "s.e."]) + " |"
-        yield "|" + "---|" * (len(names) + 4)
-        for row in rows:
-            settings = [str(row["setting"].get(name, "")) for name in names]
-            numbers = [str(row["runs"]), f"{row['mean']:.4g}", f"{row['se']:.2g}"]
-            yield "| " + " | ".join([*settings, row["series"], *numbers]) + " |"
-        yield ""
+        yield f"## {experiment.name}\n\n{tell_experiment(experiment, rows)}"
+        if len(rows) <= _MOST_ROWS:
+            yield write_table(rows)
+        else:
+            yield f"Its {len(rows)} rows are in `results/{experiment.name}.jsonl`.\n"
 
 
 if __name__ == "__main__":

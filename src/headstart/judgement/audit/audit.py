@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from headstart.checks import check_number, check_whole
+from headstart.displayed import Display, Displayed, draw_intervals
 from headstart.estimates.periods import PERIOD
 from headstart.estimates.summary import Summary
 from headstart.judgement.audit.checks.actions import ActionsFinding
@@ -55,9 +56,24 @@ class Facts:
         return "nothing" if self.propensities == "estimated" and not self.context_names else self.propensities
 
 
-@dataclass(frozen=True)
-class Audit:
-    """Every finding on one log; `verdict` is the last word and `as_dict()` all of it for a program."""
+@dataclass(frozen=True, repr=False)
+class Audit(Displayed):
+    """Every finding on one log; `verdict` is the last word and `as_dict()` all of it for a program.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> x = rng.normal(size=(200, 2))
+    >>> a = rng.integers(2, size=200)
+    >>> log = hs.Log(a, x[:, 0] * a + rng.normal(size=200), x, np.full(200, 0.5))
+    >>> found = hs.audit(log)
+    >>> found.verdict.decision
+    'use it'
+    >>> found.to_frame().columns.tolist()[:3]
+    ['action', 'rows', 'raw mean']
+    """
 
     facts: Facts
     summary: Summary  # what a start begins from, before any cap
@@ -85,6 +101,33 @@ class Audit:
     def as_dict(self) -> dict[str, Any]:
         """Plain values, verdict first; what is not a number is None."""
         return {"verdict": as_plain(self.verdict), **as_plain(self)}
+
+    def _tell(self) -> Display:
+        verdict, actions = self.verdict, self.actions.actions
+        return Display(
+            f"Audit of {self.facts.n_rows:,} rows: {verdict.decision}",
+            (
+                verdict.summary,
+                *(f"{_sentence(each.text)}: {each.advice}." for each in verdict.reasons),
+            ),
+            {
+                "action": [str(each.name) for each in actions],
+                "rows": [each.rows for each in actions],
+                "raw mean": [each.raw_mean for each in actions],
+                "adjusted mean": [each.mean for each in actions],
+                "low": [each.low for each in actions],
+                "high": [each.high for each in actions],
+                "virtual plays": list(verdict.caps),
+            },
+        )
+
+    def _draw(self, axes: Any) -> None:
+        shown = [each for each in self.actions.actions if each.rows]
+        means, lows, highs = ([getattr(each, name) for each in shown] for name in ("mean", "low", "high"))
+        draw_intervals(axes, [each.name for each in shown], means, lows, highs)
+        axes.plot([each.raw_mean for each in shown], range(len(shown))[::-1], "x", color="#D55E00", label="raw mean")
+        axes.set_xlabel(f"mean outcome: adjusted, {self.facts.level:.0%} interval")
+        axes.legend(frameon=False, loc="best")
 
 
 def audit(
@@ -117,9 +160,37 @@ def audit(
         Of the sample and of its halves. The same rows in another order give the same audit.
     progress
         Called with 1 after each of `STEPS` steps.
+
+    Returns
+    -------
+    Audit
+        Every finding, and `verdict`: use it, use it with a cap, or do not use it, with the reasons.
+
+    Raises
+    ------
+    OptionError
+        If the log is no log, or a setting is outside its range.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> x = rng.normal(size=(200, 2))
+    >>> a = rng.integers(2, size=200)
+    >>> log = hs.Log(a, x[:, 0] * a + rng.normal(size=200), x, np.full(200, 0.5))
+    >>> found = hs.audit(log)
+    >>> found.verdict.decision
+    'use it'
+    >>> found.actions.actions[found.actions.best].name
+    1
     """
     settings = Settings(level, horizon, n_sample, seed)
     return examine(log, settings, population, progress).audit
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 class Examined(NamedTuple):

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from headstart.arrays import Floats
+from headstart.displayed import Display, Displayed
 from headstart.errors import OptionError
 from headstart.estimates.summary import Summary
 from headstart.judgement.audit.reasons import Reason
@@ -41,9 +42,29 @@ BASES = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Trust:
-    """Per action the weight of the log in the prior, (K,), and why, in words."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Trust(Displayed):
+    """Per action the weight of the log in the prior, (K,), and why, in words.
+
+    Parameters
+    ----------
+    weights
+        (K,) chances.
+    reasons
+        Why, in words.
+
+    Raises
+    ------
+    OptionError
+        If weights are not one chance per action.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> import numpy as np
+    >>> hs.Trust(np.array([0.8, 0.5]), ("the second action was rarely shown",)).weights
+    array([0.8, 0.5])
+    """
 
     weights: Floats
     reasons: tuple[str, ...]
@@ -54,6 +75,11 @@ class Trust:
         if not ((self.weights >= 0.0) & (self.weights <= 1.0)).all():
             raise OptionError(f"trust must be in [0, 1], got {self.weights!r}")
 
+    def _tell(self) -> Display:
+        weights = self.weights.tolist()
+        columns = {"action": list(range(len(weights))), "chance that the log is right": weights}
+        return Display("Trust in the log, per action", self.reasons, columns)
+
 
 def suggest_trust(audit: Audit, options: LoggedPriorOptions = LoggedPriorOptions()) -> Trust:
     """The trust that this audit supports.
@@ -61,6 +87,25 @@ def suggest_trust(audit: Audit, options: LoggedPriorOptions = LoggedPriorOptions
     w starts at 1 - 0.4 / K with propensities or contexts to adjust by (0.8 for two actions), 1 - 0.8 / K with
     neither of them; each finding multiplies its odds by the factor that stands in `rules.RULES`. A log that is not to
     be used is not believed at all.
+
+    Parameters
+    ----------
+    audit
+        What `audit` found.
+    options
+        Where trust starts.
+
+    Returns
+    -------
+    Trust
+        A weight per action, and why.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> log = hs.Log(["text", "video", "text", "video"], [1, 0, 0, 1], propensities=[0.8, 0.2, 0.8, 0.5])
+    >>> hs.suggest_trust(hs.audit(log)).weights.round(2)
+    array([0.8, 0.8])
     """
     verdict, names = audit.verdict, audit.facts.action_names
     if verdict.severity == "stop":

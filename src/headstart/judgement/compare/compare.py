@@ -77,6 +77,28 @@ def compare(
         What else is known of the log (an audit's verdict, say), told with the result.
     progress
         Called with 1 after each run of each policy, `count_comparison_steps` times.
+
+    Returns
+    -------
+    Comparison
+        Each policy's earnings, the best first, their differences, and what is noise.
+
+    Raises
+    ------
+    OptionError
+        If a policy's name is unknown, a setting is outside its range, or the log is too small to be cut in two.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> x = rng.normal(size=(200, 2))
+    >>> a = rng.integers(2, size=200)
+    >>> log = hs.Log(a, x[:, 0] * a + rng.normal(size=200), x, np.full(200, 0.5))
+    >>> found = hs.compare(log, ["start"], shuffles=2)
+    >>> sorted(each.name for each in found.earnings)
+    ['cold', 'naive', 'start', "today's policy"]
     """
     shuffles, n_jobs = check_whole("shuffles", shuffles, low=2), check_jobs(n_jobs)
     level = check_number("level", level, 0.0, 1.0)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from headstart.arrays import Floats, Integers
+from headstart.displayed import Display, Displayed, draw_intervals
 from headstart.judgement.compare.policies import COLD, NAIVE, START, TODAY
 from headstart.simulation.acceptance import ROBUST, Acceptance
 
@@ -45,11 +47,23 @@ class Difference:
         return self.low <= 0.0 <= self.high
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Displayed):
     """Every policy on the same logs and streams, the best first.
 
     The intervals of each of the three lists hold together (Bonferroni); `difference` is of one pair alone.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> x = rng.normal(size=(200, 2))
+    >>> a = rng.integers(2, size=200)
+    >>> log = hs.Log(a, x[:, 0] * a + rng.normal(size=200), x, np.full(200, 0.5))
+    >>> found = hs.compare(log, ["start"], shuffles=2)
+    >>> sorted(each.name for each in found.earnings)
+    ['cold', 'naive', 'start', "today's policy"]
     """
 
     earnings: tuple[Earning, ...]
@@ -103,6 +117,25 @@ class Comparison:
         if self.acceptance.is_lending:
             sentences.append(_tell_loans(self))
         return tuple(sentences)
+
+    def _tell(self) -> Display:
+        ranked = self.earnings
+        return Display(
+            f"Comparison of {len(ranked)} policies on {self.n_log + self.n_stream:,} rows",
+            self.verdict(),
+            {
+                "policy": [each.name for each in ranked],
+                "mean outcome": [each.mean for each in ranked],
+                "low": [each.low for each in ranked],
+                "high": [each.high for each in ranked],
+            },
+        )
+
+    def _draw(self, axes: Any) -> None:
+        ranked = self.earnings
+        means, lows, highs = ([getattr(each, name) for each in ranked] for name in ("mean", "low", "high"))
+        draw_intervals(axes, [each.name for each in ranked], means, lows, highs)
+        axes.set_xlabel(f"mean outcome per user, {self.level:.0%} interval")
 
     def counts(self) -> str:
         """How many rows counted, and what became of them."""

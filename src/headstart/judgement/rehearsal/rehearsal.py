@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from headstart.arrays import Floats
+from headstart.displayed import Display, Displayed
 from headstart.errors import OptionError
 from headstart.judgement.audit.plain import as_plain
 from headstart.judgement.rehearsal.policies import AB_TEST, TODAY
@@ -74,9 +75,24 @@ class Advice:
     reasons: tuple[str, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class Rehearsal:
-    """What would happen if a log's policy were switched on, as far as the log itself can tell."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Rehearsal(Displayed):
+    """What would happen if a log's policy were switched on, as far as the log itself can tell.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> x = rng.normal(size=(200, 2))
+    >>> a = rng.integers(2, size=200)
+    >>> log = hs.Log(a, x[:, 0] * a + rng.normal(size=200), x, np.full(200, 0.5))
+    >>> found = hs.rehearse(log, users_per_day=20, days=2, runs=3)
+    >>> found.n_users
+    40
+    >>> found.advice.policy in found.policies
+    True
+    """
 
     n_rows: int
     action_names: tuple[Hashable, ...]
@@ -134,6 +150,29 @@ class Rehearsal:
         """Plain values, the advice first; what is not a number is None."""
         plain: dict[str, Any] = as_plain(self)
         return {"advice": plain.pop("advice"), **plain}
+
+    def _tell(self) -> Display:
+        shown = self.forecasts
+        return Display(
+            repr(self),
+            tuple(f"{reason[:1].upper()}{reason[1:]}." for reason in self.advice.reasons),
+            {
+                "scenario": [each.scenario for each in shown],
+                "policy": [each.policy for each in shown],
+                f"beside the {AB_TEST}": [each.over_ab.mean for each in shown],
+                f"beside {TODAY}": [each.over_today.mean for each in shown],
+                "lost against the best": [each.regret.mean for each in shown],
+            },
+        )
+
+    def _draw(self, axes: Any) -> None:
+        days = np.arange(1, self.days + 1)
+        for scenario in self.scenarios:
+            axes.plot(days, self.gains_by_day(self.advice.policy, scenario), label=scenario)
+        axes.axhline(0.0, color="#8a8f98", lw=0.8)
+        axes.set_xlabel("day")
+        axes.set_ylabel(f"earned beside the {AB_TEST}, in units of the outcome")
+        axes.legend(frameon=False, title="if the log is")
 
     def __repr__(self) -> str:
         ours = self.forecast(self.advice.policy)

@@ -87,6 +87,30 @@ def rehearse(
     Notes
     -----
     Cost: about a microsecond per user, policy, run and scenario without contexts, some 40 of them per user and run.
+
+    Returns
+    -------
+    Rehearsal
+        Forecasts for each policy and scenario, advice with its reasons, and what cannot be known.
+
+    Raises
+    ------
+    LogError
+        If fewer than two actions were shown.
+    OptionError
+        If a setting is outside its range.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> x = rng.normal(size=(200, 2))
+    >>> a = rng.integers(2, size=200)
+    >>> log = hs.Log(a, x[:, 0] * a + rng.normal(size=200), x, np.full(200, 0.5))
+    >>> found = hs.rehearse(log, users_per_day=20, days=2, runs=3)
+    >>> found.n_users
+    40
     """
     per_day, n_days = check_whole("users_per_day", users_per_day), check_whole("days", days)
     n_users = per_day * n_days

@@ -31,7 +31,28 @@ class ForestChoiceOptions:
 
 @dataclass(frozen=True)
 class StartOptions:
-    """How `start` makes a policy of a log; the defaults are what was measured."""
+    """How `start` makes a policy of a log; the defaults are what was measured.
+
+    Parameters
+    ----------
+    most_rows
+        Rows that are looked at one by one.
+    prior, exploring, linear_prior, linear_exploring, forest
+        The options of what a start is made of; docs/reference.md has every number.
+    explained_draws, explained_users
+        How much is spent on asking whether contexts explain outcomes.
+
+    Raises
+    ------
+    OptionError
+        If a setting is outside its range.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> hs.StartOptions(most_rows=10_000).most_rows
+    10000
+    """
 
     most_rows: int = 50_000  # that are looked at one by one, as in an audit; means are of all rows
     prior: LoggedPriorOptions = LoggedPriorOptions()

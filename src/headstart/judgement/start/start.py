@@ -70,6 +70,33 @@ def start(
     rng
         Of the policy's draws.
 
+    Returns
+    -------
+    Started
+        A policy: `play`, `update`, `probabilities`, `decide`, `save`; `explanation` says what was done and why.
+
+    Raises
+    ------
+    OptionError
+        If the log is no log, a setting is outside its range, or `decide_on` names a column that is not there.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> ads = rng.choice(["text", "video"], 400)
+    >>> clicks = (rng.random(400) < np.where(ads == "video", 0.3, 0.1)).astype(float)
+    >>> log = hs.Log(ads, clicks, {"age": rng.uniform(20, 60, 400)}, np.full(400, 0.5))
+    >>> policy = hs.start(log, horizon=10_000, rng=1)
+    >>> policy.audit.verdict.decision
+    'use it'
+    >>> policy.summary.means.round(2)
+    array([0.1 , 0.32])
+    >>> policy.probabilities({"age": 34.0})
+    {'text': 0.5, 'video': 0.5}
+    >>> ad = policy.play({"age": 34.0})
+    >>> policy.update({"age": 34.0}, ad, outcome=1.0)
     """
     users = _check_users(horizon, options)
     generator, settings = as_generator(rng), _settings_of(users, options)

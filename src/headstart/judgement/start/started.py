@@ -10,6 +10,7 @@ import numpy as np
 
 from headstart.arrays import Bools, Floats, Integers, Scratch
 from headstart.checks import Available, check_context, check_saved
+from headstart.displayed import Display, Displayed
 from headstart.estimates.summary import Summary
 from headstart.judgement.audit.audit import Audit
 from headstart.judgement.audit.trust import Trust
@@ -97,7 +98,7 @@ class Origin(NamedTuple):
     horizon: int | None  # None: not known
 
 
-class Started(Wrapper):
+class Started(Wrapper, Displayed):
     """A policy that starts from a log: an oracle with `play`, `update` and `probabilities`, and what it was made of.
 
     A user may be given by names, as a mapping or a data frame's row: then actions are the log's labels, in and out
@@ -118,6 +119,20 @@ class Started(Wrapper):
         What the log says per action, its plays capped, and how far it is believed.
     explanation
         What was done and why, in words.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> x = rng.normal(size=(200, 2))
+    >>> a = rng.integers(2, size=200)
+    >>> log = hs.Log(a, x[:, 0] * a + rng.normal(size=200), x, np.full(200, 0.5))
+    >>> policy = hs.start(log, rng=1)
+    >>> policy.audit.verdict.decision
+    'use it'
+    >>> round(float(policy.probabilities(None).sum()), 6)
+    1.0
     """
 
     def __init__(
@@ -331,6 +346,22 @@ class Started(Wrapper):
         view = None if self._view is None else load_state(self._view, saved.get("view", {}))
         load_parts({"oracle": self.oracle}, saved)
         self._view = view
+
+    def _tell(self) -> Display:
+        said = self.summary
+        columns = {
+            "action": [str(name) for name in self.audit.facts.action_names],
+            "mean, by the log": said.means.tolist(),
+            "standard error": said.standard_errors.tolist(),
+            "trust": self.trust.weights.tolist(),
+            "users' worth": self.worth.tolist(),
+        }
+        headline = f"A policy that starts from a log of {self.audit.facts.n_rows:,} rows"
+        return Display(headline, self.reasons, columns)
+
+    def _draw(self, axes: Any) -> None:
+        self.summary.draw(axes, self.audit.facts.action_names)
+        axes.set_xlabel("mean outcome by the log, before the first user, 95 % interval")
 
     def __repr__(self) -> str:
         return f"Started({self.oracle!r}, worth {self.worth.tolist()} users)"

@@ -56,13 +56,32 @@ def scan_log(
         identifier), and those to adjust for only. The log's contexts are both; `reading.decide_on` names the first.
     action_names, where
         The full set of actions, in order; and column -> value: only rows with these values are read.
-    format
-        Only needed where the name does not tell: "csv", "parquet", "vw", ...
+    format, query
+        Only needed where the name does not tell: "csv", "parquet", "vw", ...; and what to ask a database.
     missing
         What becomes of a missing context: "fill" puts a number's mean and adds a column that says where, and makes a
         missing category one of its own; "drop" drops the row; "error" raises at the first. See `reading` for counts.
     memory_limit, threads
         Of the embedded DuckDB.
+
+    Returns
+    -------
+    LogTable
+        A log that stays where it is.
+
+    Raises
+    ------
+    LogError
+        If the source cannot be read as a log; file, line and column are named.
+    MissingExtraError
+        If a database needs a driver that is not installed.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> table = hs.scan_log({"action": ["a", "b", "a"], "reward": [1.0, 0.0, 1.0]})
+    >>> table.action_names, len(table)
+    (('a', 'b'), 3)
     """
     decided, adjusted = _names("contexts", contexts), _names("confounders", confounders) or ()
     names, kept = None if action_names is None else tuple(action_names), dict(where or {})
@@ -90,10 +109,47 @@ def read_log(
     threads: int | None = None,
     max_rows: int = MAX_ROWS,
 ) -> Log:
-    """The log in memory, with `log.reading` saying what was recognised and dropped. Takes what `scan_log` takes.
+    """The log in memory, with `log.reading` saying what was recognised and dropped.
 
-    Rows come in the order of the source, or of their times where a time is known. More than `max_rows` are refused:
-    `scan_log` works on them without loading any.
+    Rows come in the order of the source, or of their times where a time is known.
+
+    Parameters
+    ----------
+    source
+        A file, a folder, a pattern, a table of a database (`log.duckdb::clicks`), a data frame, an Arrow table, a
+        mapping of columns, an Ibis table or a Spark frame.
+    action, outcome, propensity, timestamp, id, unit
+        Names of columns. One that is not given is recognised by a name in common use; False for the last four means
+        that there is none.
+    contexts, confounders
+        The columns to decide on (None: every other one that can be), and those to adjust for only.
+    action_names, where
+        The full set of actions, in order; and column -> value: only rows with these values are read.
+    format, query
+        Where the name of a file does not tell its kind; and what to ask a database.
+    missing
+        What becomes of a missing context: "fill", "drop" or "error".
+    memory_limit, threads
+        Of the embedded DuckDB.
+    max_rows
+        More rows are refused: `scan_log`, which says more about all of these, works on them without loading any.
+
+    Returns
+    -------
+    Log
+        In memory; `log.reading` says how it was read.
+
+    Raises
+    ------
+    LogError
+        If the source cannot be read as a log, or has more than `max_rows` rows; the place is named.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> log = hs.read_log({"ad": ["a", "b"], "click": [1, 0]}, action="ad", outcome="click")
+    >>> len(log), log.action_names
+    (2, ('a', 'b'))
     """
     max_rows = check_whole("max_rows", max_rows)
     table = scan_log(

@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike
 
 from headstart.arrays import Floats, Integers
 from headstart.checks import check_whole
+from headstart.displayed import Display, Displayed
 from headstart.errors import ActionError, LogError, OptionError
+from headstart.logs.by_action import tell_log
 from headstart.logs.encoding import Encoding
 from headstart.logs.log import Log
 from headstart.logs.reading import Reading
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class LogTable:
+class LogTable(Displayed):
     """A log of any size as a lazy Ibis expression; it speaks `Log`'s language but holds no rows.
 
     Parameters
@@ -44,6 +46,20 @@ class LogTable:
         How a user's columns became x0, x1, ...; and the labels of the action indices.
     reading
         What the reader has to say of how the rows were read; kept, not used.
+
+    Raises
+    ------
+    LogError
+        If the table lacks a canonical column.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> table = hs.scan_log({"action": ["a", "b", "a"], "reward": [1.0, 0.0, 1.0]})
+    >>> table.action_sums().n
+    array([2., 1.])
+    >>> len(table)
+    3
     """
 
     def __init__(
@@ -124,6 +140,10 @@ class LogTable:
         rows = "rows not yet counted" if self._length is None else f"{self._length} rows"
         shape = f"{rows}, {self.n_actions} actions, {self.n_features} context columns"
         return f"LogTable({shape}, {known} propensities, on {self._table.get_backend().name})"
+
+    def _tell(self) -> Display:
+        told = tell_log("", self)  # asks the table, which is then counted
+        return Display(repr(self), told.sentences, told.columns)
 
     def action_index(self, label: Hashable) -> int:
         """The index of an action's label."""

@@ -59,6 +59,26 @@ def load(path: str | os.PathLike[str], *, log: AnyLog | None = None, parts: Iter
         The log that it must come from; a policy of another log is refused.
     parts
         Classes of your own that it is made of.
+
+    Returns
+    -------
+    Oracle
+        The policy.
+
+    Raises
+    ------
+    PolicyFileError
+        If the file holds no policy, is damaged, or is of another log or version.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> import tempfile, os
+    >>> log = hs.Log(["text", "video", "text", "video"], [1, 0, 0, 1], propensities=[0.8, 0.2, 0.8, 0.5])
+    >>> path = os.path.join(tempfile.mkdtemp(), "offers.policy")
+    >>> hs.start(log, rng=1).save(path)
+    >>> type(hs.load(path)).__name__
+    'Started'
     """
     document, arrays = read_archive(path)
     reader = TreeReader(KnownClasses(parts), arrays)

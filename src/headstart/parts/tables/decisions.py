@@ -47,6 +47,15 @@ class DecisionTable:
     Nothing is decided before somebody reads: `batches`, `to_arrow`, `to_pandas` or `write`. Reading again decides the
     same again. Of users on Spark they are `frame`, and made on the executors. `account` says who gets what, how many
     are tried on and why, once all have been read.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> log = hs.Log(["text", "video", "text", "video"], [1, 0, 0, 1], propensities=[0.8, 0.2, 0.8, 0.5])
+    >>> policy = hs.start(log, rng=1)
+    >>> decisions = policy.decide([{"id": "c1"}, {"id": "c2"}], id="id")
+    >>> decisions.to_arrow().column_names
+    ['id', 'action', 'propensity']
     """
 
     def __init__(

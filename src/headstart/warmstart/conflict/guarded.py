@@ -82,6 +82,21 @@ class Guarded(Wrapper):
     -----
     A test sees only what is played. A log that makes the best action look bad keeps it from being played; give
     the oracle some forced plays (`MinUCB(forced=...)`), or one that explores on its own (Thompson sampling).
+
+    Raises
+    ------
+    OptionError
+        If both a summary and a log are given, or neither where one is needed; if they do not fit the policy; or if
+        the policy cannot withdraw its log.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> log = hs.Log(["text", "video", "text", "video"], [1, 0, 0, 1], propensities=[0.8, 0.2, 0.8, 0.5])
+    >>> policy = hs.WarmStart(hs.ThompsonBeta(2, rng=1), hs.IPSWeighting(log), rng=1)
+    >>> guarded = hs.Guarded(policy, hs.IPSWeighting(log).summary())
+    >>> guarded.n_actions
+    2
     """
 
     def __init__(

@@ -225,6 +225,23 @@ class LinConflictWatch(Watch[LinWatchState]):
     An action is tested if the log has at least two rows of it more than coefficients, if they tell the coefficients
     apart, and if outcomes vary around the fit (`is_tested`); others do not share the level. An action in conflict is
     no longer followed. An update costs O(m^2) for m coefficients.
+
+    Raises
+    ------
+    OptionError
+        If a setting is outside its range.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> x = rng.normal(size=(200, 2))
+    >>> a = rng.integers(2, size=200)
+    >>> log = hs.Log(a, x[:, 0] * a + rng.normal(size=200), x, np.full(200, 0.5))
+    >>> watch = hs.LinConflictWatch(log)
+    >>> print(watch.update([0.0, 0.0], 0, outcome=0.0))  # no conflict so far
+    None
     """
 
     def __init__(self, log: Log, level: float = 0.05, effect: float = 0.0625) -> None:

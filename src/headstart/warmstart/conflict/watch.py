@@ -137,6 +137,20 @@ class ConflictWatch(Watch[WatchState]):
         early one looks like a conflict.
 
     An action of which the log knows nothing (worth fewer than two plays) is not tested, and does not share the level.
+
+    Raises
+    ------
+    OptionError
+        If a setting is outside its range.
+
+    Examples
+    --------
+    >>> import headstart as hs
+    >>> import numpy as np
+    >>> summary = hs.Summary(np.array([0.5, 0.5]), np.array([0.05, 0.05]), np.array([0.25, 0.25]))
+    >>> watch = hs.ConflictWatch(summary)
+    >>> print(watch.update(0, outcome=1.0))  # no conflict so far
+    None
     """
 
     def __init__(self, summary: Summary, level: float = 0.05, effect: float = 0.0625) -> None:

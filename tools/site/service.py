@@ -1,0 +1,99 @@
+"""The service's reference: its configuration from the dataclasses, its HTTP API from the OpenAPI document."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, Field, fields
+from typing import Any
+
+from headstart.serve.config import ExperimentConfig, ServiceConfig
+from headstart.serve.http.openapi import decide_schema, write_document
+from headstart.serve.options import ServerOptions
+
+_COMMENT = re.compile(r"^    (\w+):.*?#\s*(.+)$", re.MULTILINE)
+_TABLES = (
+    ("The top of the file", ServiceConfig, ("experiments", "server", "keys")),
+    ("[server]", ServerOptions, ()),
+    ("[experiments.NAME]", ExperimentConfig, ("name", "ranges", "despite_audit")),
+)
+
+
+def write_configuration() -> str:
+    """Every key of the configuration with its type and default, in the order of the dataclasses."""
+    lines = [
+        "# Configuration of the service",
+        "",
+        "`headstart serve CONFIG.toml` reads a TOML file of three kinds of tables. This page is written from the",
+        "program; [the decision service](../serve.md) has an example and says what each key is for.",
+        "",
+    ]
+    for title, kind, hidden in _TABLES:
+        lines += [f"## {title}", "", " ".join((kind.__doc__ or "").split()).replace("`", "``"), ""]
+        lines += ["| key | type | if not given | |", "|---|---|---|---|"]
+        lines += [*_write_fields(kind, hidden), ""]
+    return "\n".join(lines)
+
+
+def _write_fields(kind: Any, hidden: tuple[str, ...]) -> Iterator[str]:
+    remarks = dict(_COMMENT.findall(inspect.getsource(kind)))
+    for each in fields(kind):
+        if each.name not in hidden:
+            said = str(each.type).replace("|", "or")
+            yield f"| `{each.name}` | `{said}` | {_default(each)} | {remarks.get(each.name, '').replace('|', 'or')} |"
+
+
+def _default(field: Field[Any]) -> str:
+    if field.default is MISSING:
+        return "empty" if field.default_factory is not MISSING else "**must be given**"
+    return "" if field.default is None else f"`{field.default!r}`"
+
+
+def write_http() -> str:
+    """Every path with what it takes and what it answers, for an experiment called `ads`."""
+    schema = decide_schema(["image", "video"], {"age": "number", "likes_videos": ["yes", "no"]})
+    document: Any = write_document({"ads": schema})
+    lines = [
+        "# The HTTP API",
+        "",
+        "Written from the OpenAPI document that the service gives at `/openapi.json`, for an experiment `ads` with",
+        "the actions `image` and `video`. Pages, keys and people's own commands (freeze, roll back, withdraw,",
+        "set aside, reload) are in [the decision service](../serve.md#call-it-from-anywhere).",
+        "",
+    ]
+    for path, verbs in document["paths"].items():
+        for verb, told in verbs.items():
+            lines += [f"## {verb.upper()} {path}", "", f"{told['summary']}.", "", *_write_exchange(told, document)]
+    return "\n".join(lines)
+
+
+def _write_exchange(told: Mapping[str, Any], document: Mapping[str, Any]) -> Iterator[str]:
+    body = told.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
+    if body:
+        yield from ("The request is a JSON object:", "", *_write_schema(body, document), "")
+    yield from ("| status | answer |", "|---|---|")
+    for status, answer in sorted(told["responses"].items()):
+        yield f"| {status} | {answer.get('description', '')} |"
+    yield ""
+
+
+def _write_schema(schema: Mapping[str, Any], document: Mapping[str, Any]) -> Iterator[str]:
+    schema = _follow(schema, document)
+    required = schema.get("required", ())
+    yield from ("| field | type | |", "|---|---|---|")
+    for name, each in schema.get("properties", {}).items():
+        told = _follow(each, document)
+        kind = told.get("type", "object")
+        words = [kind] if isinstance(kind, str) else list(kind)
+        need = "required" if name in required else "optional"
+        yield f"| `{name}` | {' or '.join(words)} | {need}. {told.get('description', '')} |"
+
+
+def _follow(schema: Mapping[str, Any], document: Mapping[str, Any]) -> Mapping[str, Any]:
+    if "$ref" not in schema:
+        return schema
+    found: Any = document
+    for part in schema["$ref"].removeprefix("#/").split("/"):
+        found = found[part]
+    return found

@@ -139,21 +139,22 @@ def add_up(places: Integers, rows: list[Floats], n_places: int) -> list[Floats]:
 
 def sums_of(life: Life) -> MomentSums:
     """At every look, (looks, K)."""
-    w, y = 1.0 / life.propensities, life.outcomes
-    e = (y != 0.0).astype(np.float64)
-    rows = [w * e, *(w**i * y**j for i in (1, 2, 3) for j in range(4) if i == 3 or j < 3)]
+    rows = _rows_of(1.0 / life.propensities, life.outcomes)
     return MomentSums(*add_up(life.actions, rows, life.means.size))
+
+
+def _rows_of(w: Floats, y: Floats) -> list[Floats]:
+    return [w * (y != 0.0), *(w**i * y**j for i in (1, 2, 3) for j in range(4) if i == 3 or j < 3)]
 
 
 def groups_of(life: Life) -> tuple[MomentSums, Floats]:
     """Policy and hold-out at every look, (looks, 2), and the true difference of their means, (looks,)."""
     y, groups = life.outcomes, life.is_holdout.astype(np.int64)
-    n, events_, first, second, third, values = add_up(
-        groups, [np.ones(y.size), (y != 0.0) * 1.0, y, y**2, y**3, life.values], 2
-    )
+    *found, values = add_up(groups, [*_rows_of(np.ones(y.size), y), life.values], 2)
+    sums = MomentSums(*found)
     with np.errstate(invalid="ignore"):
-        true = values / n
-    return MomentSums.of_groups(events_, n, first, second, third), true[:, 0] - true[:, 1]
+        true = values / sums.w
+    return sums.as_groups(), true[:, 0] - true[:, 1]
 
 
 @dataclass

@@ -95,7 +95,7 @@ def test_one_log_one_standard_error_in_every_room(log):
     np.testing.assert_allclose([one.value for one in fixed], expected.means, **same)
     np.testing.assert_allclose([one.standard_error for one in fixed], expected.standard_errors, **same)
     sums = Sums(log.action_names)
-    sums.add_outcomes(np.zeros(N), log.actions, log.propensities, log.outcomes, np.zeros(N, dtype=bool))
+    sums.add_outcomes(np.zeros(N), log.actions, log.propensities, log.outcomes, np.zeros(N, dtype=bool), np.ones(N))
     report = Report(sums)
     np.testing.assert_allclose(report.weighed().standard_errors, expected.standard_errors, **same)
     np.testing.assert_allclose(report.weighed().sizes, hs.IPSWeighting(log).effective_sizes, **same)

@@ -59,13 +59,12 @@ class MomentSums(NamedTuple):
     wwwyy: Floats
     wwwyyy: Floats
 
-    @classmethod
-    def of_groups(cls, events: Floats, n: Floats, y: Floats, yy: Floats, yyy: Floats) -> MomentSums:
-        """Groups of outcomes of weight 1, (..., G) each, as if each had been drawn with its share of all."""
+    def as_groups(self) -> MomentSums:
+        """Of groups whose outcomes have weight 1, (..., G) each: as if each had been drawn with its share of all."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            f = np.where(n > 0.0, n.sum(axis=-1, keepdims=True) / n, 0.0)
-        g, h = f * f, f * f * f
-        return cls(f * events, f * n, f * y, f * yy, g * n, g * y, g * yy, h * n, h * y, h * yy, h * yyy)
+            f = np.where(self.w > 0.0, self.w.sum(axis=-1, keepdims=True) / self.w, 0.0)
+        orders = (1, 1, 1, 1, 2, 2, 2, 3, 3, 3, 3)
+        return MomentSums(*(f**order * each for order, each in zip(orders, self, strict=True)))
 
 
 class MeanLimits(NamedTuple):

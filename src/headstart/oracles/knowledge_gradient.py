@@ -166,7 +166,7 @@ class KnowledgeGradient(BelievingOracle[KnowledgeGradientState]):
     summary
         What the log knows of each action (`evaluator.summary()`). An action it does not show has no logged component.
     trust
-        The chance that the log is right about an action: one number in [0, 1], or one per action; 1 - 0.4 / K by
+        The chance that the log is right about an action: one number in [0, 1], or one per action; 1 - 0.2 / K by
         default. 1: nothing but the log, without a cap. 0: the log serves only for the scale.
     horizon
         Users to come; at least half of it, or of those so far once it is passed, for a stream that goes on. None: not

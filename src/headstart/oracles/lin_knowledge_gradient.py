@@ -203,7 +203,7 @@ class LinKnowledgeGradient(ContextOracle[LinKnowledgeGradientState]):
         contexts
             (n, d + 1): a constant 1, then columns in standard units.
         trust
-            The chance that the log is right about an action: one number in [0, 1], or one per action; 1 - 0.4 / K by
+            The chance that the log is right about an action: one number in [0, 1], or one per action; 1 - 0.2 / K by
             default.
         weights
             How often each row counts; once by default.

@@ -131,7 +131,7 @@ class RobustThompson(BelievingOracle[RobustThompsonState]):
         What the log knows of each action (`evaluator.summary()`). An action it does not show has no logged component.
     trust
         The chance that the log is right about an action: one number in [0, 1], or one per action (the audit suggests
-        them); 1 - 0.4 / K by default. 1: nothing but the log, without a cap. 0: the log serves only for the scale.
+        them); 1 - 0.2 / K by default. 1: nothing but the log, without a cap. 0: the log serves only for the scale.
     rival_share
         Of the distrust, how much goes to the rival; the rest is vague. 0 is the mixture of Schmidli et al.
     is_capped

@@ -31,7 +31,7 @@ STILL = LevelOptions(still=1.0)  # the level is the log's, and nothing else is t
 class LoggedPriorOptions:
     """What a log is as a prior of each action's mean (`priors.logged`)."""
 
-    trust: float = 0.8  # the chance that a log of two actions is right, if it can be adjusted
+    trust: float = 0.9  # the chance that a log of two actions is right, if it can be adjusted
     unadjusted_trust: float = 0.6  # the same if it has neither propensities nor contexts
     rival_share: float = 1.0  # of the distrust; the rest is vague
     rival_width: float = 0.6  # of the spread S: how far from the best action's mean a rival's may be

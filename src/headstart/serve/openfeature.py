@@ -212,7 +212,11 @@ class HeadstartProvider(AbstractProvider):
         details = tracking_event_details or TrackingEventDetails()
         value = 1.0 if details.value is None else float(details.value)
         for flag, of in self._decisions_of(evaluation_context, details).items():
-            self._client(flag).outcome(of, {tracking_event_name: value} if self._is_named else value)
+            try:
+                self._client(flag).outcome(of, {tracking_event_name: value} if self._is_named else value)
+            except RequestFailed as error:
+                if not (isinstance(of, Unit) and error.status == 404):  # nobody has decided for this unit
+                    raise
 
     def _decisions_of(self, user: EvaluationContext | None, details: TrackingEventDetails) -> dict[str, str | Unit]:
         flag, event_id = details.attributes.get("flag"), details.attributes.get("event_id")

@@ -26,18 +26,22 @@ class PlainSums:
         sums.expected += chances
         sums.covariance += np.diag(chances) - np.outer(chances, chances)
 
-    def add_outcome(self, time: float, action: int, propensity: float, outcome: float, *, is_holdout: bool) -> None:
-        """What came of a decision made at `time`."""
+    def add_outcome(
+        self, time: float, action: int, propensity: float, outcome: float, *, is_holdout: bool, number: int = 1
+    ) -> None:
+        """What came of a decision made at `time`, the so manieth of its draw."""
         sums, bucket, group, w = self.sums, self._bucket(time), int(is_holdout), 1.0 / propensity
         sums.heard[action] += 1.0
         sums.others[action] += outcome not in (0.0, 1.0)
         powers = [1.0, outcome, outcome**2, outcome**3]
-        rows = [w if outcome != 0.0 else 0.0]
-        rows += [w**i * y for i, n in ((1, 3), (2, 3), (3, 4)) for y in powers[:n]]
-        for row, value in enumerate(rows):
-            sums.moments[row, action] += value
-        for row, value in enumerate([float(outcome != 0.0), *powers]):
-            sums.values[group, row] += value
+        for weight, into in ((w, sums.moments[:, action]), (1.0, sums.values[group])):
+            rows = [weight if outcome != 0.0 else 0.0]
+            rows += [
+                weight**i * y * (number**i - (number - 1) ** i)  # of m alike outcomes, m^i in all
+                for i, n in ((1, 3), (2, 3), (3, 4))
+                for y in powers[:n]
+            ]
+            into += rows
         sums.timeline.outcomes[bucket, group] += outcome
         sums.timeline.counts[bucket, group] += 1.0
 

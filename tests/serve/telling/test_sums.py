@@ -17,7 +17,7 @@ def _draw(seed, n, k, seconds):
     times = 1e9 + np.sort(rng.random(n)) * seconds
     chances = rng.dirichlet(np.ones(k), n)
     actions = np.array([rng.choice(k, p=row) for row in chances], dtype=np.int64)
-    return times, actions, chances, rng.normal(size=n), rng.random(n) < 0.3
+    return times, actions, chances, rng.normal(size=n), rng.random(n) < 0.3, rng.integers(1, 5, n)
 
 
 def _arrays(sums):
@@ -33,12 +33,14 @@ def _assert_same(one, other):
 
 
 def _fill(sums, drawn, size):
-    times, actions, chances, outcomes, is_holdout = drawn
+    times, actions, chances, outcomes, is_holdout, numbers = drawn
     propensities = chances[np.arange(len(times)), actions]
     for at in range(0, len(times), size):
         page = slice(at, at + size)
         sums.add_decisions(times[page], actions[page], chances[page])
-        sums.add_outcomes(times[page], actions[page], propensities[page], outcomes[page], is_holdout[page])
+        sums.add_outcomes(
+            times[page], actions[page], propensities[page], outcomes[page], is_holdout[page], numbers[page]
+        )
 
 
 @settings(max_examples=30, deadline=None)
@@ -47,9 +49,9 @@ def test_pages_of_any_size_are_the_events_one_by_one(seed, n, k, seconds, size):
     drawn = _draw(seed, n, k, seconds)
     paged, plain = Sums([f"a{a}" for a in range(k)]), PlainSums([f"a{a}" for a in range(k)])
     _fill(paged, drawn, size)
-    for time, action, chances, outcome, is_holdout in zip(*drawn, strict=True):
+    for time, action, chances, outcome, is_holdout, number in zip(*drawn, strict=True):
         plain.add_decision(time, action, chances)
-        plain.add_outcome(time, action, chances[action], outcome, is_holdout=is_holdout)
+        plain.add_outcome(time, action, chances[action], outcome, is_holdout=is_holdout, number=int(number))
     _assert_same(paged, plain.sums)
 
 
@@ -94,3 +96,17 @@ def test_a_snapshot_of_an_earlier_version_is_folded_anew(caplog):
     saved["sums"].update(weighted=np.zeros((6, 0)), values=np.zeros((2, 3)))
     assert Account.load("ads", write_snapshot(saved).decode()) is None
     assert "its events are folded" in caplog.text
+
+
+def test_alike_outcomes_of_one_draw_are_one_outcome_of_as_many_times_the_weight():
+    """Three outcomes of 2 at weight 4: of second order as one at weight 12, of third as well."""
+    sums, one = Sums("ab"), Sums("ab")
+    for number in (1.0, 2.0, 3.0):
+        sums.add_outcomes(*_one(4.0, 2.0, number))
+    one.add_outcomes(*_one(12.0, 2.0, 1.0))
+    np.testing.assert_allclose(sums.moments, one.moments)
+
+
+def _one(weight, outcome, number):
+    arrays = (np.zeros(1), np.zeros(1, dtype=np.int64), np.array([1.0 / weight]), np.array([outcome]))
+    return (*arrays, np.zeros(1, dtype=bool), np.array([number]))

@@ -84,7 +84,7 @@ class Trust(Displayed):
 def suggest_trust(audit: Audit, options: LoggedPriorOptions = LoggedPriorOptions()) -> Trust:
     """The trust that this audit supports.
 
-    w starts at 1 - 0.4 / K with propensities or contexts to adjust by (0.8 for two actions), 1 - 0.8 / K with
+    w starts at 1 - 0.2 / K with propensities or contexts to adjust by (0.9 for two actions), 1 - 0.8 / K with
     neither of them; each finding multiplies its odds by the factor that stands in `rules.RULES`. A log that is not to
     be used is not believed at all.
 

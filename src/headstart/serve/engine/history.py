@@ -56,6 +56,7 @@ class Heard:
     propensities: list[float] = field(default_factory=list)
     outcomes: list[float] = field(default_factory=list)
     is_holdout: list[bool] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)  # of the decision among those of its draw, from 1 on
 
     def add(self, time: int, body: DecisionBody, outcome: float) -> None:
         """One more."""
@@ -64,6 +65,7 @@ class Heard:
         self.propensities.append(body["propensity"])
         self.outcomes.append(outcome)
         self.is_holdout.append("is_holdout" in body)
+        self.numbers.append(body.get("number", 1))
 
 
 @dataclass

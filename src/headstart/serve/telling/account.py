@@ -44,6 +44,7 @@ class Account:
                 np.array(heard.propensities),
                 np.array(heard.outcomes, dtype=np.float64),
                 np.array(heard.is_holdout),
+                np.array(heard.numbers, dtype=np.float64),
             )
         deeds = [Deed.of(event) for event in page.deeds]
         self.deeds = [*self.deeds, *deeds][-_N_DEEDS:]

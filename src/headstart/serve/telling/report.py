@@ -69,8 +69,7 @@ class Report:
         is_share = bounds == (0.0, 1.0) or bool(self.moments.we.any())
         self.is_binary = is_share and not sums.others.any()
         self.words = Wording(name, self.is_binary)
-        events, *powers = sums.values.T
-        self.groups = MomentSums.of_groups(events, *powers)  # policy and hold-out
+        self.groups = MomentSums(*sums.values.T).as_groups()  # policy and hold-out
 
     @property
     def n_outcomes(self) -> int:

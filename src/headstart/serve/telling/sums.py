@@ -29,7 +29,7 @@ class Sums:
         self.covariance = np.zeros((k, k))  # of the counts of actions drawn
         self.moments = np.zeros((len(MomentSums._fields), k))  # over outcomes, w = 1 / propensity
         self.others = np.zeros(k)  # outcomes that are neither 0 nor 1
-        self.values = np.zeros((2, 5))  # policy and hold-out: outcomes other than 0, n, y, yy, yyy
+        self.values = np.zeros((2, len(MomentSums._fields)))  # the same of policy and hold-out, w = 1
 
     def add_decisions(self, times: Floats, actions: Integers, chances: Floats) -> None:
         """Decisions, (n,), and the chances they were drawn with, (n, K)."""
@@ -43,21 +43,29 @@ class Sums:
         self.covariance.flat[:: len(self.actions) + 1] += expected
 
     def add_outcomes(
-        self, times: Floats, actions: Integers, propensities: Floats, outcomes: Floats, is_holdout: Bools
+        self,
+        times: Floats,
+        actions: Integers,
+        propensities: Floats,
+        outcomes: Floats,
+        is_holdout: Bools,
+        numbers: Floats,
     ) -> None:
-        """What came of decisions made at `times`, (n,) each."""
+        """What came of decisions made at `times`, (n,) each; `numbers` are theirs among those of their draw.
+
+        The m outcomes of one draw are taken for wholly alike, so what is of second order has m^2 of them and what is
+        of third m^3: the k-th adds 2 k - 1 and 3 k^2 - 3 k + 1. Nothing is kept per unit.
+        """
         if not len(times):
             return
         groups = is_holdout.astype(np.int64)
         self.timeline.add_outcomes(times, outcomes, groups)
         self.heard += np.bincount(actions, minlength=len(self.actions))
-        w, is_event = 1.0 / propensities, (outcomes != 0.0).astype(np.float64)
-        powers = (np.ones(len(w)), outcomes, outcomes**2, outcomes**3)
-        weighted = (*(w * y for y in powers[:3]), *(w * w * y for y in powers[:3]), *(w**3 * y for y in powers))
-        rows = (w * is_event, *weighted)
+        weights = 1.0 / propensities
+        rows, plain = (_rows(w, outcomes, numbers) for w in (weights, np.ones(len(weights))))
         self.moments += [np.bincount(actions, row, len(self.actions)) for row in rows]
         self.others += np.bincount(actions, (outcomes != 0.0) & (outcomes != 1.0), len(self.actions))
-        self.values += np.stack([np.bincount(groups, row, 2) for row in (is_event, *powers)], axis=1)
+        self.values += np.stack([np.bincount(groups, row, 2) for row in plain], axis=1)
 
     def of(self, actions: Sequence[Label]) -> Sums:
         """A copy, with these actions in this order: what is not among them is left out, a new one has zeros."""
@@ -94,3 +102,15 @@ class Sums:
         sums.covariance, sums.values = saved["covariance"], saved["values"]
         sums.moments, sums.others = saved["moments"], saved["others"]
         return sums
+
+
+def _rows(w: Floats, y: Floats, numbers: Floats) -> list[Floats]:
+    """What each outcome adds to `MomentSums`, in the order of its fields."""
+    second, third = w * w * (2.0 * numbers - 1.0), w**3 * (3.0 * numbers * (numbers - 1.0) + 1.0)
+    powers = (np.ones(len(y)), y, y**2, y**3)
+    return [
+        w * (y != 0.0),
+        *(w * power for power in powers[:3]),
+        *(second * power for power in powers[:3]),
+        *(third * power for power in powers),
+    ]

@@ -38,16 +38,16 @@ def main() -> None:
     parser.add_argument("--set", nargs="+", action="append", default=[], help="settings of one more start")
     parser.add_argument("--quick", action="store_true", help="start without its audit")
     options = parser.parse_args()
-    for name in _choose(FAMILIES, options.families):
+    for name in choose_names(FAMILIES, options.families):
         family = FAMILIES[name]
         systems = make_systems(family.told, options.set, is_quick=options.quick)
-        chosen = {each: systems[each] for each in dict.fromkeys([COLD, *_choose(systems, options.systems)])}
+        chosen = {each: systems[each] for each in dict.fromkeys([COLD, *choose_names(systems, options.systems)])}
         started = time.perf_counter()
         curves = run_family(family, chosen, options.runs, options.seed)
         print_family(name, family, curves, time.perf_counter() - started)
 
 
-def _choose(names: Mapping[str, object], wanted: Sequence[str] | None) -> list[str]:
+def choose_names(names: Mapping[str, object], wanted: Sequence[str] | None) -> list[str]:
     """The names that are wanted: a whole name, or all that have a part in common."""
     if wanted is None:
         return list(names)

@@ -169,6 +169,14 @@ class Log:
         twin.is_estimated = False
         return twin
 
+    def with_outcomes(self, outcomes: ArrayLike) -> Log:
+        """The same log with these outcomes."""
+        twin = copy(self)
+        twin.outcomes = check_column_of_numbers("outcome", outcomes)
+        if twin.outcomes.size != len(self):
+            raise LogError(f"outcomes must be one for each of the {len(self)} rows, got {twin.outcomes.size}")
+        return twin
+
     def with_units(self, units: Iterable[Hashable] | None) -> Log:
         """The same log with these units; None: every row is one of its own."""
         twin = copy(self)

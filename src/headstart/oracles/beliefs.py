@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+import numpy as np
+
+from headstart.arrays import Floats
 from headstart.checks import check_action
 from headstart.kernels.beliefs import Believing, take_log_back
 from headstart.oracles.compiled import CompiledOracle
@@ -18,6 +21,11 @@ class BelievingOracle(CompiledOracle[B]):
     def withdraw(self, action: int) -> None:
         """Forget what the log said of an action; what users did stays."""
         take_log_back(self._state, check_action(action, self.n_actions))
+
+    @property
+    def chances(self) -> Floats:
+        """The chance of each component of each action's prior by now, (K, J)."""
+        return np.array(self._state.belief.weights)
 
     def readings(self) -> TrustReadings:  # type: ignore[override]
         """Posterior mean and standard error per action, and how far the log is still trusted."""

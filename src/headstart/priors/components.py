@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from headstart.arrays import Floats
+from headstart.arrays import Bools, Floats
 
 _WIDTH = 3.5  # standard deviations of a component that are drawn
 _POINTS = 800
@@ -23,10 +23,24 @@ class Axes(Protocol):
     def legend(self, **style: object) -> object: ...
 
 
+def label_sets(believed: Bools | None, n_actions: int) -> tuple[tuple[str, ...], ...]:
+    """What the components of each action that believe a log are called, (K, L); of several, (K, L, S), which ones."""
+    if believed is None:
+        return (("the log",),) * n_actions
+    return tuple(tuple(_name_set(which) for which in each) for each in believed)
+
+
+def _name_set(which: Bools) -> str:
+    numbers = [str(s + 1) for s in np.flatnonzero(which)]
+    if len(numbers) < 2:
+        return f"log {''.join(numbers)}"
+    return f"logs {', '.join(numbers[:-1])} and {numbers[-1]}"
+
+
 class Components(NamedTuple):
     """Per action and component, (K, J): its chance, and the mean and standard deviation of an action's mean by it."""
 
-    labels: tuple[str, ...]  # (J,)
+    labels: tuple[tuple[str, ...], ...]  # (K, J)
     chances: Floats
     centres: Floats
     errors: Floats
@@ -42,7 +56,7 @@ class Components(NamedTuple):
         for a, name in enumerate(names):
             parts = [
                 f"{self.centres[a, j]:.3g} ± {self.errors[a, j]:.2g} ({label}) with chance {self.chances[a, j]:.3g}"
-                for j, label in enumerate(self.labels)
+                for j, label in enumerate(self.labels[a])
                 if self.chances[a, j] > 0.0
             ]
             lines.append(f"  {name}, worth {worth[a]:.0f} users: {'; '.join(parts)}")
@@ -59,13 +73,15 @@ class Components(NamedTuple):
         low = float((self.centres - _WIDTH * self.errors)[is_drawn].min())
         high = float((self.centres + _WIDTH * self.errors)[is_drawn].max())
         x = np.linspace(low, high, _POINTS)
-        for j, label in enumerate(self.labels):
-            shown = np.flatnonzero(is_drawn[:, j])
-            for a in shown:
-                apart = (x - self.centres[a, j]) / self.errors[a, j]
-                top = -a + _HEIGHT * self.chances[a, j] * np.exp(-0.5 * apart**2)
-                said = label if a == shown[0] else None
-                axes.fill_between(x, np.full(x.size, -float(a)), top, color=f"C{j}", alpha=0.6, label=said)
+        places = {label: i for i, label in enumerate(dict.fromkeys(each for line in self.labels for each in line))}
+        told: set[str] = set()
+        for j, a in np.argwhere(is_drawn.T).tolist():
+            label = self.labels[a][j]
+            apart = (x - self.centres[a, j]) / self.errors[a, j]
+            top = -a + _HEIGHT * self.chances[a, j] * np.exp(-0.5 * apart**2)
+            said = None if label in told else label
+            told.add(label)
+            axes.fill_between(x, np.full(x.size, -float(a)), top, color=f"C{places[label]}", alpha=0.6, label=said)
         axes.set_yticks([-float(a) for a in range(len(names))], [str(name) for name in names])
         axes.set_xlabel("mean outcome")
         axes.legend(frameon=False)

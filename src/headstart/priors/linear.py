@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from headstart.arrays import Floats, Integers
+from headstart.arrays import Bools, Floats, Integers
 from headstart.checks import check_number
 from headstart.errors import OptionError
 from headstart.estimates.products import Interactions as Interactions
@@ -33,7 +33,7 @@ from headstart.estimates.products import no_interactions as no_interactions
 from headstart.estimates.products import propose_products
 from headstart.estimates.ridge import CentredSums, centre_rows, pool, tell_common
 from headstart.estimates.summary import Summary
-from headstart.priors.components import Axes, Components
+from headstart.priors.components import Axes, Components, label_sets
 from headstart.priors.options import LinearPriorOptions, ProductOptions
 
 LOGGED, SHIFTED, FADED, FRESH = range(4)
@@ -57,6 +57,7 @@ class LinearPrior:
     evidence: float  # the logarithm of the rows' likelihood, to compare columns by
     interactions: Interactions = field(default_factory=no_interactions)  # the last of the m columns
     action_names: tuple[object, ...] = ()  # of the actions, if they have other names than their indices
+    believed: Bools | None = None  # (K, L, S) of several logs: which each of the first L models believes
 
     @property
     def n_actions(self) -> int:
@@ -70,13 +71,20 @@ class LinearPrior:
     @property
     def worth(self) -> Floats:
         """Users who would tell as much of each action's mean for the average user, as far as it is believed, (K,)."""
-        return np.array(self.chances[:, LOGGED] / self.inverses[:, LOGGED, 0, 0])
+        return np.array((self.chances / self.inverses[:, :, 0, 0])[:, : self.n_logged].sum(axis=1))
+
+    @property
+    def n_logged(self) -> int:
+        """Models that believe the log: 1; of several logs, the sets of them."""
+        return 1 if self.believed is None else self.believed.shape[1]
 
     @property
     def components(self) -> Components:
         """What each model says of the average user."""
         errors = np.sqrt(self.variance * self.inverses[:, :, 0, 0])
-        return Components(MODEL_LABELS[: self.chances.shape[1]], self.chances, self.centres[:, :, 0], errors)
+        doubts = MODEL_LABELS[1 : 1 + self.chances.shape[1] - self.n_logged]
+        labels = tuple((*logged, *doubts) for logged in label_sets(self.believed, self.n_actions))
+        return Components(labels, self.chances, self.centres[:, :, 0], errors)
 
     def weakened(self, share: ArrayLike) -> LinearPrior:
         """The same prior with the rows behind the believing model counted `share` times, one number or one per
@@ -86,7 +94,7 @@ class LinearPrior:
     def counted(self, shares: Floats) -> LinearPrior:
         """The same for shares, (K,) or (1,), that were checked where they were made."""
         inverses = self.inverses.copy()
-        inverses[:, LOGGED] /= shares[:, None, None]
+        inverses[:, : self.n_logged] /= shares[:, None, None, None]
         return replace(self, inverses=inverses)
 
     def plot(self, axes: Axes) -> None:
@@ -154,7 +162,7 @@ def models_of_rows(
     whole = float(sums.total.sum() / w.sum())
     variance = max(hierarchy.variance, 1e-9 * whole)
     if levels is not None:
-        sums = _with_levels(sums, levels, variance or 1.0)
+        sums = with_levels(sums, levels, variance or 1.0)
     centres, inverses = _build(sums, hierarchy, variance or 1.0, whole, options)
     is_shown = sums.n > 0.0
     chances = np.zeros((n_actions, N_MODELS))
@@ -165,7 +173,7 @@ def models_of_rows(
     return LinearPrior(centres, inverses, chances, variance, np.full(n_actions, freedom), hierarchy.evidence)
 
 
-def _with_levels(sums: CentredSums, levels: Summary, variance: float) -> CentredSums:
+def with_levels(sums: CentredSums, levels: Summary, variance: float) -> CentredSums:
     """The same sums, with levels known at the average user, where all columns are 0: as if variance / s.e.^2 rows had
     been seen there."""
     is_known = (sums.n > 0.0) & np.isfinite(levels.means) & np.isfinite(levels.standard_errors)

@@ -21,17 +21,18 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from headstart.arrays import Floats
+from headstart.arrays import Bools, Floats
 from headstart.checks import check_number
 from headstart.errors import OptionError
 from headstart.estimates.summary import Summary
 from headstart.kernels.beliefs import Belief
 from headstart.kernels.levels import Levels, new_levels
 from headstart.kernels.moments import Moments
-from headstart.priors.components import Axes, Components
+from headstart.priors.components import Axes, Components, label_sets
 from headstart.priors.options import LevelOptions, LoggedPriorOptions
 
-LOGGED, RIVAL, VAGUE = range(3)  # the prior's components
+LOGGED, RIVAL, VAGUE = range(3)  # the prior's components; of several logs L sets of them, then the last two
+DOUBTS = ("rival of the best", "anything")
 
 
 class TrustReadings(NamedTuple):
@@ -49,16 +50,17 @@ class TrustReadings(NamedTuple):
 class LoggedPrior:
     """A mixture of distributions of each action's mean: what the log says, a rival, anything."""
 
-    chances: Floats  # (K, 3) of the components
-    centres: Floats  # (K, 3)
-    sizes: Floats  # (K, 3) plays that they are worth: the variance of a mean is the outcomes' / size
-    others: Floats  # (3,) chances without the log
+    chances: Floats  # (K, J) of the components
+    centres: Floats  # (K, J)
+    sizes: Floats  # (K, J) plays that they are worth: the variance of a mean is the outcomes' / size
+    others: Floats  # (J,) chances without the log
     variances: Floats  # (K,) of an outcome; 0: unknown, the users' will stand in
     freedoms: Floats  # (K,) outcomes that this variance is worth
     spread: float  # S: of outcomes, over all actions; 0: unknown
     is_binary: bool  # outcomes are 0 and 1, and the components Beta distributions; else normal ones
     levels: LevelOptions  # how far the level of all actions may be off
     action_names: tuple[object, ...]
+    believed: Bools | None = None  # (K, J - 2, S) of several logs: which a component believes (`priors.several`)
 
     @classmethod
     def of_summary(
@@ -75,7 +77,7 @@ class LoggedPrior:
         means, sizes, variances = check_known(summary, k)
         is_known = sizes > 0.0
         wrong, share = 1.0 - np.where(is_known, trust, 0.0), options.rival_share
-        made = _binary(means, sizes) if is_binary else _normal(means, sizes, variances, options)
+        made = make_binary(means, sizes) if is_binary else make_normal(means, sizes, variances, options)
         return cls(
             chances=np.stack([1.0 - wrong, wrong * share, wrong * (1.0 - share)], axis=1),
             centres=made.centres,
@@ -96,19 +98,25 @@ class LoggedPrior:
     @property
     def worth(self) -> Floats:
         """Users who would tell as much of each action's mean as the log does, as far as it is believed, (K,)."""
-        return np.array(self.chances[:, LOGGED] * self.sizes[:, LOGGED])
+        return np.array((self.chances * self.sizes)[:, : self.n_logged].sum(axis=1))
+
+    @property
+    def n_logged(self) -> int:
+        """Components that believe the log: 1; of several logs, the sets of them."""
+        return self.chances.shape[1] - len(DOUBTS)
 
     @property
     def components(self) -> Components:
         """Chance, mean and standard deviation of each component."""
         around = self.centres * (1.0 - self.centres) if self.is_binary else self.variances[:, None]
         errors = np.sqrt(around / (self.sizes + 1.0 if self.is_binary else self.sizes))
-        return Components(("the log", "rival of the best", "anything"), self.chances, self.centres, errors)
+        labels = tuple((*logged, *DOUBTS) for logged in label_sets(self.believed, self.n_actions))
+        return Components(labels, self.chances, self.centres, errors)
 
     def weakened(self, share: float) -> LoggedPrior:
         """The same prior with the log counted `share` times: it says the same, and is worth so much less."""
         sizes = self.sizes.copy()
-        sizes[:, LOGGED] *= check_number("share", share, 1e-9, 1.0)
+        sizes[:, : self.n_logged] *= check_number("share", share, 1e-9, 1.0)
         return replace(self, sizes=sizes)
 
     def new_belief(self) -> Belief:
@@ -141,7 +149,7 @@ class LoggedPrior:
         return self.components.describe(self.action_names, self.worth)
 
 
-class _Made(NamedTuple):
+class Made(NamedTuple):
     """Components of a likelihood."""
 
     centres: Floats  # (K, 3)
@@ -151,7 +159,7 @@ class _Made(NamedTuple):
     spread: float
 
 
-def _normal(means: Floats, sizes: Floats, variances: Floats, options: LoggedPriorOptions) -> _Made:
+def make_normal(means: Floats, sizes: Floats, variances: Floats, options: LoggedPriorOptions) -> Made:
     """Normal outcomes: N(m, s^2) as the log says, and around its best mean and the average of all."""
     k, is_known = means.size, sizes > 0.0
     centre, top, between = 0.0, 0.0, 0.0
@@ -162,7 +170,7 @@ def _normal(means: Floats, sizes: Floats, variances: Floats, options: LoggedPrio
     pooled = (float((own * variances).sum()) + between) / (float(own.sum()) + 1.0)
     variance = (own * variances + pooling * pooled) / (own + pooling)
     unit = variance / (pooled + between) if pooled > 0.0 else np.ones(k)  # plays that N(., S^2) is worth
-    return _Made(
+    return Made(
         centres=np.stack([np.where(is_known, means, centre), np.full(k, top), np.full(k, centre)], axis=1),
         sizes=np.stack([np.where(is_known, sizes, unit), unit / options.rival_width**2, unit], axis=1),
         variances=variance,
@@ -171,7 +179,7 @@ def _normal(means: Floats, sizes: Floats, variances: Floats, options: LoggedPrio
     )
 
 
-def _binary(means: Floats, sizes: Floats) -> _Made:
+def make_binary(means: Floats, sizes: Floats) -> Made:
     """Outcomes 0 and 1: before the log a chance is Beta distributed around the average of all, worth one success or
     one failure, whichever is rarer; the log's outcomes are counted on top. A rival is as vague, around the best."""
     k, is_known = means.size, sizes > 0.0
@@ -182,7 +190,7 @@ def _binary(means: Floats, sizes: Floats) -> _Made:
     counted = (sizes * seen + vague * average) / (sizes + vague)
     top = float(counted[is_known].max()) if is_known.any() else average
     rival = 1.0 / min(top, 1.0 - top)
-    return _Made(
+    return Made(
         centres=np.stack([counted, np.full(k, top), np.full(k, average)], axis=1),
         sizes=np.stack([sizes + vague, np.full(k, rival), np.full(k, vague)], axis=1),
         variances=counted * (1.0 - counted),
@@ -199,7 +207,7 @@ def read_belief(tally: Moments, belief: Belief) -> TrustReadings:
     around = (belief.locations - means[:, None]) ** 2
     errors = np.sqrt((belief.weights * (belief.scales**2 * tails + around)).sum(axis=1))
     half = 1.959963984540054 * errors
-    trust = belief.weights[:, LOGGED].copy()
+    trust = belief.weights[:, : -len(DOUBTS)].sum(axis=1)
     return TrustReadings(tally.counts.copy(), means, means - half, means + half, errors, trust)
 
 

@@ -49,6 +49,22 @@ class LoggedPriorOptions:
 
 
 @dataclass(frozen=True)
+class SourceOptions:
+    """How several logs are believed beside each other (`priors.sources`)."""
+
+    shared: float = 0.8  # of the doubt in logs of one kind, as an exponent: what they may be wrong about together
+    observed: float = 0.5  # what the odds of a log with estimated propensities are times beside one with logged ones
+    most_sets: int = 7  # of logs that are right together, per action: those of the largest chance are kept
+    least_chance: float = 1e-4  # of a set that is kept
+
+    def __post_init__(self) -> None:
+        check_number("shared", self.shared, 0.0, 1.0)
+        check_number("observed", self.observed, 1e-6, 1.0)
+        check_whole("most_sets", self.most_sets)
+        check_number("least_chance", self.least_chance, 0.0, 0.1)
+
+
+@dataclass(frozen=True)
 class ProductOptions:
     """Squares and products of columns that a linear prior may add (`priors.linear`)."""
 

@@ -18,13 +18,20 @@ from headstart.judgement.start.options import ForestChoiceOptions, StartOptions
 from headstart.oracles import robust_thompson
 from headstart.oracles.knowledge_gradient import KnowledgeGradientOptions
 from headstart.oracles.lin_knowledge_gradient import LinKnowledgeGradientOptions
-from headstart.priors.options import LevelOptions, LinearPriorOptions, LoggedPriorOptions, ProductOptions
+from headstart.priors.options import (
+    LevelOptions,
+    LinearPriorOptions,
+    LoggedPriorOptions,
+    ProductOptions,
+    SourceOptions,
+)
 
 PAGE = (Path(__file__).parents[3] / "docs" / "reference.md").read_text()
 CLASSES = (
     StartOptions,
     LoggedPriorOptions,
     LevelOptions,
+    SourceOptions,
     KnowledgeGradientOptions,
     LinearPriorOptions,
     ProductOptions,

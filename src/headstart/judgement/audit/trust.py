@@ -1,9 +1,12 @@
-"""How far to trust a log: a weight per action, by what was found out about it, with reasons.
+"""How far to trust a log: a weight per action, by what was found out about it, with reasons; the log as it is used.
 
 The weight w_a is the chance, before any user, that the log's mean of action a is right up to its standard error;
 with 1 - w_a it may be anything, and only users will tell (see `priors.logged`). No check can see every fault, so w
 starts below 1 even for a log without one. What a finding does to the odds w / (1 - w) stands beside its severity in
 the table of rules. The numbers are judgements; what is measured is how a start with them fares (METHODS.md).
+
+`believe` has the verdict bind. "Do not use it": nothing is taken from the log but the scale of its outcomes. "Use it
+with a cap": no action has more virtual plays than the audit allows. `trust=` and `cap=` overrule either.
 """
 
 from __future__ import annotations
@@ -13,15 +16,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from headstart.arrays import Floats
 from headstart.errors import OptionError
+from headstart.estimates.summary import Summary
 from headstart.judgement.audit.reasons import Reason
-from headstart.priors.logged import trust_among
+from headstart.judgement.audit.verdict import CAP, STOP, find_caps
+from headstart.priors.logged import check_trust, trust_among
 from headstart.priors.options import LoggedPriorOptions
 
 if TYPE_CHECKING:
-    from headstart.judgement.audit.audit import Audit
+    from headstart.judgement.audit.audit import Audit, Examined
+    from headstart.judgement.audit.intake import Intake
+
+_UNUSED = "THE LOG IS NOT USED: the audit says so, and why stands below; trust= would overrule it"
+_DESPITE = "the audit says: do not use it. It is used all the same"
 
 # Why a log may be believed, by what its means are adjusted by.
 BASES = {
@@ -84,3 +94,99 @@ def weigh_reasons(
     # No finding moves full trust: infinite odds stay infinite.
     weights = np.divide(odds, 1.0 + odds, out=np.ones_like(odds), where=np.isfinite(odds))
     return Trust(weights, tuple(words))
+
+
+@dataclass(frozen=True, eq=False)
+class BelievedLog:
+    """A log as it is started from: audited, capped, and believed as far as audit or caller say."""
+
+    audit: Audit
+    intake: Intake
+    trust: Trust
+    summary: Summary  # what it says, as far as caps leave it
+    reasons: tuple[str, ...]  # what was done and why, in words
+
+    @property
+    def is_trusted(self) -> bool:
+        return bool(self.trust.weights.any())
+
+    @property
+    def scaled(self) -> Summary:
+        """What it says; of a log that is not believed, for its scale."""
+        return self.summary if self.is_trusted else self.audit.summary
+
+    @property
+    def kept(self) -> Floats:
+        """What the caps leave of each action's worth, (K,), in (0, 1]."""
+        capped, sizes = self.summary.effective_sizes, self.audit.summary.effective_sizes
+        return np.maximum(np.divide(capped, sizes, out=np.ones_like(sizes), where=sizes > 0.0), 1e-9)
+
+
+def believe(
+    examined: Examined,
+    trust: ArrayLike | Trust | None,
+    cap: ArrayLike | None,
+    options: LoggedPriorOptions,
+    *,
+    has_population: bool,
+) -> BelievedLog:
+    """A log that was examined, with what is believed of it; `trust` and `cap` are the caller's, None: the audit's."""
+    found, _, intake = examined
+    believed = suggest_trust(found, options) if trust is None else _as_trust(trust, intake.whole.n_actions)
+    caps, told = _settle_caps(cap, found, is_trusted=bool(believed.weights.any()))
+    reasons = (*intake.notes, *_name_estimate(found, has_population=has_population), *told, *believed.reasons)
+    return BelievedLog(found, intake, believed, found.summary.capped(caps), reasons)
+
+
+def _settle_caps(cap: ArrayLike | None, found: Audit, *, is_trusted: bool) -> tuple[Floats, list[str]]:
+    """The most virtual plays of each action, (K,), and a word on them."""
+    verdict, n = found.verdict, len(found.facts.action_names)
+    if cap is not None:
+        try:
+            caps = np.broadcast_to(np.asarray(cap, dtype=np.float64), (n,)).copy()
+        except (TypeError, ValueError):
+            caps = np.full(n, np.nan)
+        if not (caps >= 0.0).all():
+            raise OptionError(f"cap must be a number of plays, at least 0, or {n} of them, got {cap!r}")
+        said = [
+            f"no action has more virtual plays than was said: {', '.join(f'{each:g}' for each in np.unique(caps))}"
+        ]
+        if verdict.decision != STOP:
+            return caps, said
+        return (caps, [*said, _DESPITE]) if is_trusted else (np.zeros(n), [_UNUSED])
+    if verdict.decision == STOP and is_trusted:  # somebody knows better
+        return np.array(find_caps(found), dtype=np.float64), [_DESPITE]
+    caps = np.array(verdict.caps, dtype=np.float64)
+    if verdict.decision == STOP:
+        return caps, [_UNUSED]
+    if verdict.decision == CAP:
+        why = next(reason.text for reason in verdict.reasons if reason.severity == "cap")
+        return caps, [f"the log has {int(caps.sum()):,} virtual plays at most: {why}"]
+    return caps, []
+
+
+def _name_estimate(found: Audit, *, has_population: bool) -> list[str]:
+    basis = found.facts.basis
+    if found.facts.context_names:
+        users = "the users to come" if has_population else "users such as the log's"
+        return [f"means are doubly robust (regression corrected by weighted residuals), for {users}"]
+    if basis == "logged":
+        return ["means are weighted by 1 / propensity, large weights cut: there are no contexts to do better with"]
+    return ["means are plain averages: there is nothing to adjust by"]
+
+
+def _as_trust(trust: ArrayLike | Trust, n_actions: int) -> Trust:
+    """The trust that was given, as one for each action."""
+    if isinstance(trust, Trust):
+        if trust.weights.shape != (n_actions,):
+            raise OptionError(f"trust must be for {n_actions} actions, got {trust.weights.size}")
+        return trust
+    weights = check_trust(trust, n_actions)
+    return Trust(weights, (f"trust was given: {np.unique(weights).tolist()}",))
+
+
+def name_unknown(action_names: Sequence[object], summary: Summary) -> list[str]:
+    """A word on the actions that the log never shows, if there are any."""
+    unknown = [str(action_names[a]) for a in np.flatnonzero(np.isnan(summary.means)).tolist()]
+    more = " and others" if len(unknown) > 5 else ""
+    return [f"the log never shows {', '.join(unknown[:5])}{more}: users will tell"] if unknown else []

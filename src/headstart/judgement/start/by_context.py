@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,6 +31,8 @@ from headstart.logs.log import Log
 from headstart.oracles.epsilon_forest import EpsilonForest
 from headstart.oracles.lin_knowledge_gradient import LinKnowledgeGradient
 from headstart.priors.linear import LOGGED, LinearPrior, choose_prior, prior_of_scale
+
+NOTHING_VARIES = "none of the columns to decide on varies"
 
 
 def choose_by_context(
@@ -48,19 +51,14 @@ def choose_by_context(
     `levels` are the log's means of its actions, adjusted for every column: levels where only some are decided on.
     """
     n, k = log.actions.size, log.n_actions
-    columns = log.encoding.columns_of(decide_on)
-    if not columns.size or np.unique(columns).size < columns.size:  # to start without contexts is decide_on=None
-        raise OptionError(f"decide_on must name at least one column, and each once, got {list(decide_on)}")
-    view = _view_of(log.contexts, columns)
-    if not view.columns.size:
+    seen = see_rows(log, decide_on)
+    if seen is None:
         return None
-    standard = (log.contexts[:, view.columns] - view.centres) / view.scales
-    decides_on_all = set(range(log.n_features)) == set(columns.tolist())
-    weights = np.ones(n) if decides_on_all else _undo_choices(log, standard)
-    plain = np.column_stack([np.ones(n), standard])
+    view, plain, decides_on_all = seen
+    standard = plain[:, 1:]
+    weights = np.ones(n) if decides_on_all else undo_choices(log, standard)
     if not trust.any():
-        cold = prior_of_scale(log.outcomes, plain.shape[1], k, options.linear_prior)
-        return _decide_by_lines(cold, view, log, horizon, options, rng, "a linear model per action that users teach")
+        return decide_coldly(seen, log, horizon, options, rng)
     known = None if decides_on_all else levels
     prior, expanded = choose_prior(plain, log.actions, log.outcomes, k, trust, weights, options.linear_prior, known)
     prior = prior.counted(kept)
@@ -69,14 +67,45 @@ def choose_by_context(
         better, doubt = compare_with_forest(log, rows, standard[rows], expanded[rows], options.forest, rng)
         if better > options.forest.sure * doubt:
             why = f"on rows it has not seen it earns {better:.3g} ± {doubt:.2g} more a user than a linear model"
+            columns = log.encoding.columns_of(decide_on)
             whole = View(1.0, columns, np.zeros(columns.size), np.ones(columns.size))
             contexts = np.column_stack([np.ones(n), log.contexts[:, columns]])
             forest = EpsilonForest.from_rows(contexts, log.actions, log.outcomes, k, rng=rng)
             return Choice(forest, whole, None, f"decisions are by a forest: {why}")
-    return _decide_by_lines(prior, view, log, horizon, options, rng, _describe_linear(prior, expanded, options))
+    return decide_by_lines(prior, view, log, horizon, options, rng, describe_linear(prior, expanded, options))
 
 
-def _decide_by_lines(
+class SeenRows(NamedTuple):
+    """A log's rows by the columns that are decided on."""
+
+    view: View
+    plain: Floats  # (n, m + 1) the constant 1, then those that vary, in standard units
+    has_all: bool  # these are all the columns of the log
+
+
+def see_rows(log: Log, decide_on: Sequence[str | int]) -> SeenRows | None:
+    """The rows by these columns; None if none of them varies."""
+    columns = log.encoding.columns_of(decide_on)
+    if not columns.size or np.unique(columns).size < columns.size:  # to start without contexts is decide_on=None
+        raise OptionError(f"decide_on must name at least one column, and each once, got {list(decide_on)}")
+    view = _view_of(log.contexts, columns)
+    if not view.columns.size:
+        return None
+    standard = (log.contexts[:, view.columns] - view.centres) / view.scales
+    has_all = set(range(log.n_features)) == set(columns.tolist())
+    return SeenRows(view, np.column_stack([np.ones(len(log)), standard]), has_all)
+
+
+def decide_coldly(
+    seen: SeenRows, log: Log, horizon: int | None, options: StartOptions, rng: np.random.Generator
+) -> Choice:
+    """What decides where no log is believed: users teach it, the rows tell the scale."""
+    cold = prior_of_scale(log.outcomes, seen.plain.shape[1], log.n_actions, options.linear_prior)
+    words = "a linear model per action that users teach"
+    return decide_by_lines(cold, seen.view, log, horizon, options, rng, words)
+
+
+def decide_by_lines(
     prior: LinearPrior,
     view: View,
     log: Log,
@@ -98,7 +127,7 @@ def _view_of(contexts: Floats, columns: Integers) -> View:
     return View(1.0, columns[moves], centres[moves], scales[moves])
 
 
-def _undo_choices(log: Log, standard: Floats) -> Floats:
+def undo_choices(log: Log, standard: Floats) -> Floats:
     """1/p, cut: what is not decided on must not confound what is. Weighted rows tell less than as many that count
     alike, so an action's add up to what they tell: n over the ratio of the sandwich variance of its slopes to the one
     that a regression believes, and no more than Kish's size."""
@@ -164,7 +193,7 @@ def compare_with_forest(
     return float(gains.mean()), float(gains.std(ddof=1) / np.sqrt(n))
 
 
-def _describe_linear(prior: LinearPrior, expanded: Floats, options: StartOptions) -> str:
+def describe_linear(prior: LinearPrior, expanded: Floats, options: StartOptions) -> str:
     """What it decides by and what the log says that is worth, in words."""
     n_products = len(prior.interactions.pairs)
     n_columns = expanded.shape[1] - 1 - n_products

@@ -10,6 +10,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 
 from headstart.arrays import Floats
@@ -23,6 +25,9 @@ from headstart.parts import Oracle
 from headstart.priors.logged import LoggedPrior
 from headstart.warmstart.adjusted import Adjusted
 
+MakePrior = Callable[[Sequence[Summary], bool], LoggedPrior]
+"""(what each log says, whether outcomes are 0 and 1) -> a prior."""
+
 
 def choose_for_all(
     rows: Log,
@@ -34,15 +39,32 @@ def choose_for_all(
     *,
     is_early: bool = True,
 ) -> Choice:
-    """What decides, from a log's rows and what it says of each action, (K,) believed with chance `trust`.
+    """What decides, from a log's rows and what it says of each action, (K,) believed with chance `trust`."""
+
+    def make(summaries: Sequence[Summary], is_binary: bool) -> LoggedPrior:
+        return LoggedPrior.of_summary(summaries[0], trust, options.prior, rows.action_names, is_binary=is_binary)
+
+    return decide_for_all(rows, [summary], make, users, options, rng, is_early=is_early)
+
+
+def decide_for_all(
+    rows: Log,
+    summaries: Sequence[Summary],
+    make_prior: MakePrior,
+    users: int | None,
+    options: StartOptions,
+    rng: np.random.Generator,
+    *,
+    is_early: bool,
+) -> Choice:
+    """What decides, from the rows of one log or of several and from what each says of the actions.
 
     `is_early`: every column was known before the action, as far as the audit sees. One that tells the action or the
     outcome would take the action's own effect off what is learnt of it.
     """
-    is_binary = np.array_equal(np.unique(rows.outcomes), (0.0, 1.0))
+    is_binary = are_binary(rows.outcomes)
     line = _find_line(rows) if is_early and not is_binary else None
-    told = summary if line is None else line.adjust(summary)
-    prior = LoggedPrior.of_summary(told, trust, options.prior, rows.action_names, is_binary=is_binary)
+    prior = make_prior([each if line is None else line.adjust(each) for each in summaries], is_binary)
     oracle: Oracle = KnowledgeGradient.from_prior(prior, horizon=users, options=options.exploring, rng=rng)
     why = (
         "decisions are context-free: the best by the log and the users so far, or what is worth learning about "
@@ -57,6 +79,11 @@ def choose_for_all(
             "of the log's columns that is taken off before it is learnt"
         )
     return Choice(oracle, None, prior, why)
+
+
+def are_binary(outcomes: Floats) -> bool:
+    """Whether they are 0 and 1, with some of both."""
+    return np.array_equal(np.unique(outcomes), (0.0, 1.0))
 
 
 def _find_line(rows: Log) -> ControlLine | None:

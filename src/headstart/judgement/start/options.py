@@ -8,7 +8,7 @@ from headstart.checks import check_kind, check_number, check_whole
 from headstart.forest import ForestOptions
 from headstart.oracles.knowledge_gradient import KnowledgeGradientOptions
 from headstart.oracles.lin_knowledge_gradient import LinKnowledgeGradientOptions
-from headstart.priors.options import LinearPriorOptions, LoggedPriorOptions
+from headstart.priors.options import LinearPriorOptions, LoggedPriorOptions, SourceOptions
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,7 @@ class StartOptions:
     linear_prior: LinearPriorOptions = LinearPriorOptions()
     linear_exploring: LinKnowledgeGradientOptions = LinKnowledgeGradientOptions()
     forest: ForestChoiceOptions = ForestChoiceOptions()
+    sources: SourceOptions = SourceOptions()
     explained_draws: int = 50  # of what the log leaves open, to say what deciding by context gains
     explained_users: int = 500  # of the log, to average that over
 
@@ -50,3 +51,4 @@ class StartOptions:
         check_kind("linear_prior", self.linear_prior, LinearPriorOptions)
         check_kind("linear_exploring", self.linear_exploring, LinKnowledgeGradientOptions)
         check_kind("forest", self.forest, ForestChoiceOptions)
+        check_kind("sources", self.sources, SourceOptions)

@@ -1,42 +1,37 @@
 """The one call: a log becomes a policy, by stated rules, with its reasons in words.
 
-- The log is audited first (`audit.examine`), and the verdict binds. "Do not use it": users start without it, but for
-  the scale of its outcomes. "Use it with a cap": no action has more virtual plays than the audit allows. `trust=` and
-  `cap=` overrule either.
+- The log is audited first, and the verdict binds (`audit.trust`).
 - Means and errors are doubly robust, for the population if one is given. Without contexts that is inverse propensity
   weighting with large weights cut, without propensities too the plain average.
 - Trust is what the audit's reasons leave of it (`audit.trust`).
-- One action for all: `start.for_all`. By context: `start.by_context`.
+- One action for all: `start.for_all`. By context: `start.by_context`. Several logs: `start.several`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from headstart.arrays import Floats
 from headstart.errors import OptionError
-from headstart.judgement.audit.audit import Audit, examine
+from headstart.judgement.audit.audit import examine
 from headstart.judgement.audit.findings import Settings
-from headstart.judgement.audit.trust import Trust, suggest_trust
-from headstart.judgement.audit.verdict import CAP, STOP, find_caps
-from headstart.judgement.start.by_context import choose_by_context
+from headstart.judgement.audit.trust import BelievedLog, Trust, believe, name_unknown
+from headstart.judgement.start.by_context import NOTHING_VARIES, choose_by_context
 from headstart.judgement.start.for_all import choose_for_all
 from headstart.judgement.start.options import StartOptions
+from headstart.judgement.start.several import start_several
 from headstart.judgement.start.started import Origin, Started
+from headstart.judgement.start.together import read_sources
 from headstart.logs.any_log import AnyLog
-from headstart.priors.logged import check_trust
 from headstart.randomness import RNG, as_generator
-
-_UNUSED = "THE LOG IS NOT USED: the audit says so, and why stands below; trust= would overrule it"
-_DESPITE = "the audit says: do not use it. It is used all the same"
 
 
 def start(
-    log: AnyLog,
+    log: AnyLog | Sequence[AnyLog],
     *,
     decide_on: Sequence[str | int] | None = None,
     population: object = None,
@@ -52,7 +47,9 @@ def start(
     ----------
     log
         A `Log`, or a `LogTable` of any size: means are of all rows; what needs rows looks at `options.most_rows`
-        (50,000) of them.
+        (50,000) of them. Or a list of logs, `start([log_2024, log_2025, ab_test])`: each is audited and believed by
+        itself, as far as it and its neighbours agree and users bear it out; actions and columns are matched by name,
+        and may be missing in some.
     decide_on
         The context columns, by name or index, that decisions may look at. None: one best action for all users
         (context-free); the contexts then serve to undo how the log chose its actions.
@@ -63,10 +60,11 @@ def start(
         little. None: as many as have come, and at least 300.
     trust
         How far to believe the log: a chance in [0, 1], one per action, or a `Trust`. None: what the audit leaves of
-        it, which is nothing if it says "do not use it".
+        it, which is nothing if it says "do not use it". With several logs: one for all of them, or a list of one for
+        each.
     cap
         The most virtual plays of an action: a number, or one per action; `math.inf`: as many as the log is worth.
-        None: what the audit allows.
+        None: what the audit allows. With several logs: as `trust`.
     options
         Every chosen number; docs/reference.md says what each does.
     rng
@@ -74,26 +72,39 @@ def start(
 
     """
     users = _check_users(horizon, options)
-    generator = as_generator(rng)
-    found, _, intake = examine(log, _settings_of(users, options), population)
-    rows = intake.whole
-    believed = suggest_trust(found, options.prior) if trust is None else _as_trust(trust, rows.n_actions)
-    caps, told = _settle_caps(cap, found, is_trusted=bool(believed.weights.any()))
-    summary = found.summary.capped(caps)
-    reasons = [*intake.notes, *_name_estimate(found, population), *told, *believed.reasons]
-    choice = None
+    generator, settings = as_generator(rng), _settings_of(users, options)
+    if isinstance(log, list | tuple):
+        if len(log) != 1:
+            sources = read_sources(log, settings, population, trust, cap, options)
+            return start_several(sources, decide_on, population, users, options, generator)
+        log = log[0]
+    alone = cast("AnyLog", log)  # what is no log, the audit says
+    source = believe(
+        examine(alone, settings, population), trust, cap, options.prior, has_population=population is not None
+    )
+    return _start_from(source, Origin(alone, population, users), decide_on, options, generator)
+
+
+def _start_from(
+    source: BelievedLog,
+    origin: Origin,
+    decide_on: Sequence[str | int] | None,
+    options: StartOptions,
+    rng: np.random.Generator,
+) -> Started:
+    """The policy of one log."""
+    rows, believed, reasons = source.intake.whole, source.trust.weights, list(source.reasons)
+    choice, users = None, origin.horizon
     if decide_on is not None:
-        kept = _share_kept(summary.effective_sizes, found.summary.effective_sizes)
-        levels = found.summary if population is None else None  # of users such as the log's, as its rows are
-        choice = choose_by_context(rows, decide_on, believed.weights, kept, users, options, generator, levels)
+        levels = source.audit.summary if origin.population is None else None  # of users such as the log's
+        choice = choose_by_context(rows, decide_on, believed, source.kept, users, options, rng, levels)
         if choice is None:
-            reasons.append("none of the columns to decide on varies")
+            reasons.append(NOTHING_VARIES)
     if choice is None:
-        scaled = summary if believed.weights.any() else found.summary  # what is not believed still has a scale
-        is_early = not intake.left_out  # every column was there before the action
-        choice = choose_for_all(rows, scaled, believed.weights, users, options, generator, is_early=is_early)
-    reasons += [choice.reason, *_name_unknown(found)]
-    return Started(choice, Origin(log, population, users), found, summary, believed, tuple(reasons))
+        is_early = not source.intake.left_out  # every column was there before the action
+        choice = choose_for_all(rows, source.scaled, believed, users, options, rng, is_early=is_early)
+    reasons += [choice.reason, *name_unknown(source.audit.facts.action_names, source.audit.summary)]
+    return Started(choice, origin, source.audit, source.summary, source.trust, tuple(reasons))
 
 
 def _check_users(horizon: object, options: object) -> int | None:
@@ -111,62 +122,3 @@ def _settings_of(users: int | None, options: StartOptions) -> Settings:
     """How the log is audited: the value of it is to these users, where they are known."""
     settings = Settings(n_sample=options.most_rows)
     return settings if users is None else replace(settings, horizon=users)
-
-
-def _settle_caps(cap: ArrayLike | None, found: Audit, *, is_trusted: bool) -> tuple[Floats, list[str]]:
-    """The most virtual plays of each action, (K,), and a word on them."""
-    verdict, n = found.verdict, len(found.facts.action_names)
-    if cap is not None:
-        try:
-            caps = np.broadcast_to(np.asarray(cap, dtype=np.float64), (n,)).copy()
-        except (TypeError, ValueError):
-            caps = np.full(n, np.nan)
-        if not (caps >= 0.0).all():
-            raise OptionError(f"cap must be a number of plays, at least 0, or {n} of them, got {cap!r}")
-        said = [
-            f"no action has more virtual plays than was said: {', '.join(f'{each:g}' for each in np.unique(caps))}"
-        ]
-        if verdict.decision != STOP:
-            return caps, said
-        return (caps, [*said, _DESPITE]) if is_trusted else (np.zeros(n), [_UNUSED])
-    if verdict.decision == STOP and is_trusted:  # somebody knows better
-        return np.array(find_caps(found), dtype=np.float64), [_DESPITE]
-    caps = np.array(verdict.caps, dtype=np.float64)
-    if verdict.decision == STOP:
-        return caps, [_UNUSED]
-    if verdict.decision == CAP:
-        why = next(reason.text for reason in verdict.reasons if reason.severity == "cap")
-        return caps, [f"the log has {int(caps.sum()):,} virtual plays at most: {why}"]
-    return caps, []
-
-
-def _share_kept(capped: Floats, sizes: Floats) -> Floats:
-    """What the caps leave of each action's worth, (K,), in (0, 1]."""
-    return np.maximum(np.divide(capped, sizes, out=np.ones_like(sizes), where=sizes > 0.0), 1e-9)
-
-
-def _name_estimate(found: Audit, population: object) -> list[str]:
-    basis = found.facts.basis
-    if found.facts.context_names:
-        users = "the users to come" if population is not None else "users such as the log's"
-        return [f"means are doubly robust (regression corrected by weighted residuals), for {users}"]
-    if basis == "logged":
-        return ["means are weighted by 1 / propensity, large weights cut: there are no contexts to do better with"]
-    return ["means are plain averages: there is nothing to adjust by"]
-
-
-def _as_trust(trust: ArrayLike | Trust, n_actions: int) -> Trust:
-    """The trust that was given, as one for each action."""
-    if isinstance(trust, Trust):
-        if trust.weights.shape != (n_actions,):
-            raise OptionError(f"trust must be for {n_actions} actions, got {trust.weights.size}")
-        return trust
-    weights = check_trust(trust, n_actions)
-    return Trust(weights, (f"trust was given: {np.unique(weights).tolist()}",))
-
-
-def _name_unknown(found: Audit) -> list[str]:
-    """A word on the actions that the log never shows, if there are any."""
-    unknown = [str(found.facts.action_names[a]) for a in np.flatnonzero(np.isnan(found.summary.means))]
-    more = " and others" if len(unknown) > 5 else ""
-    return [f"the log never shows {', '.join(unknown[:5])}{more}: users will tell"] if unknown else []

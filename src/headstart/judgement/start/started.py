@@ -24,6 +24,7 @@ from headstart.parts.names import NamedUser, Names, as_user, has_text
 from headstart.parts.tables.chances import chances_of
 from headstart.priors.linear import LinearPrior
 from headstart.priors.logged import LoggedPrior
+from headstart.priors.sources import weigh_sources
 
 
 class View(NamedTuple):
@@ -110,7 +111,9 @@ class Started(Wrapper):
     prior
         What was believed before the first user, to print and to plot; None for a forest, which has learnt the rows.
     audit
-        The audit of the log as it is used, whose verdict was obeyed.
+        The audit of the log as it is used, whose verdict was obeyed; of several logs, the one that is worth most.
+    audits
+        The audit of each log.
     summary, trust
         What the log says per action, its plays capped, and how far it is believed.
     explanation
@@ -125,9 +128,11 @@ class Started(Wrapper):
         summary: Summary,
         trust: Trust,
         reasons: tuple[str, ...],
+        audits: tuple[Audit, ...] = (),
     ) -> None:
         self.oracle, self.prior = choice.oracle, choice.prior
         self.audit, self.summary, self.trust, self.reasons = audit, summary, trust, reasons
+        self.audits = audits or (audit,)
         assert origin.log is not None, "a policy starts from a log"
         self._origin, self._view = origin, choice.view
         self._n_features = 0 if choice.view is None else origin.log.n_features
@@ -271,6 +276,17 @@ class Started(Wrapper):
     def worth(self) -> Integers:
         """Users that the log is worth per action as far as it is believed: effective sizes times trust, (K,)."""
         return np.floor(self.trust.weights * self.summary.effective_sizes).astype(np.int64)
+
+    @property
+    def log_weights(self) -> Floats:
+        """The chance, by now, that each log is right about each action, (S, K): by its trust, by whether the logs
+        agree, and by how well it foretold users. Of a forest, which has learnt the rows, all 1."""
+        prior, oracle = self.prior, self.oracle
+        while isinstance(oracle, Wrapper):
+            oracle = oracle.inner
+        if prior is None or not isinstance(oracle, KnowledgeGradient | LinKnowledgeGradient):
+            return np.ones((1, self.n_actions))
+        return weigh_sources(oracle.chances, prior.believed)
 
     @property
     def virtual_plays(self) -> Integers:

@@ -9,6 +9,7 @@ import numpy as np
 from headstart.arrays import Integers
 from headstart.errors import LogError
 from headstart.logs.encoding import MISSING, OTHER, Encoding
+from headstart.logs.joined import place_columns
 from headstart.logs.log import Log
 from headstart.serve.config import ExperimentConfig
 
@@ -16,17 +17,11 @@ from headstart.serve.config import ExperimentConfig
 def align(log: Log, config: ExperimentConfig) -> Log:
     """The same rows with the experiment's actions and columns, in its order, as far as the log has them."""
     encoding = _align_columns(log.encoding, config)
-    # By owner and name: the number column `x=1` is another than the category 1 of the column `x`.
-    place = {key: j for j, key in enumerate(zip(log.encoding.owners, log.encoding.names, strict=True))}
-    contexts = np.zeros((len(log), len(encoding.names)))  # 0: a category that the log never shows
-    for j, key in enumerate(zip(encoding.owners, encoding.names, strict=True)):
-        if key in place:
-            contexts[:, j] = log.contexts[:, place[key]]
     actions = _align_actions(log, config)
     return Log.of_encoded(
         actions,
         log.outcomes,
-        contexts,
+        place_columns(log, encoding),
         log.propensities,
         encoding=encoding,
         action_names=config.actions,

@@ -421,7 +421,10 @@ def test_settings_outside_their_range(options, message: str):
 
 
 def test_something_else_than_a_log():
-    with pytest.raises(OptionError, match=r"log must be a Log or a LogTable \(hs\.read_log\(\.\.\.\)\), got list"):
+    message = r"log must be a Log or a LogTable \(hs\.read_log\(\.\.\.\)\), got"
+    with pytest.raises(OptionError, match=rf"^{message} str"):
+        start("log.csv")
+    with pytest.raises(OptionError, match=rf"^log 1: {message} int"):  # a list is of logs
         start([1, 2, 3])
 
 

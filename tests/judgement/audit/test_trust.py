@@ -30,26 +30,26 @@ def drawn(n: int = 3000, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndar
     return actions, 0.5 * contexts[:, 0] + 0.3 * actions + rng.standard_normal(n), contexts
 
 
-def test_a_log_without_a_fault_is_trusted_by_four_fifths():
-    assert weights() == pytest.approx([0.8, 0.8])
-    assert weights(basis="estimated") == pytest.approx([0.8, 0.8])
+def test_a_log_without_a_fault_is_trusted_by_nine_tenths():
+    assert weights() == pytest.approx([0.9, 0.9])
+    assert weights(basis="estimated") == pytest.approx([0.9, 0.9])
     assert weights(basis="nothing") == pytest.approx([0.6, 0.6])
 
 
 def test_doubt_is_shared_by_many_actions():
-    """A log of four actions is as often wrong about one of them as one of two: 1 - 0.2 * 2 / 4."""
-    assert weights(names=("a", "b", "c", "d")) == pytest.approx([0.9] * 4)
+    """A log of four actions is as often wrong about one of them as one of two: 1 - 0.1 * 2 / 4."""
+    assert weights(names=("a", "b", "c", "d")) == pytest.approx([0.95] * 4)
 
 
 def test_reasons_by_hand():
-    """Odds 4 times 0.4 are 1.6, w = 1.6 / 2.6; for b also times 0.5: 0.8, w = 0.8 / 1.8. Odds of 1 are no matter."""
+    """Odds 9 times 0.4 are 3.6, w = 3.6 / 4.6; for b also times 0.5: 1.8, w = 1.8 / 2.8. Odds of 1 are no matter."""
     found = (
         reason("imbalance", "x is off", 0.4),
         reason("no overlap", "half never saw it", 0.5, action=1),
         reason("estimated", "they were estimated", 1.0),
     )
     trust = weigh_reasons(NAMES, "logged", found)
-    np.testing.assert_allclose(trust.weights, [1.6 / 2.6, 0.8 / 1.8])
+    np.testing.assert_allclose(trust.weights, [3.6 / 4.6, 1.8 / 2.8])
     assert trust.reasons[1:] == (
         "x is off: its odds times 0.4",
         "half never saw it: the odds for b times 0.5",
@@ -60,7 +60,7 @@ def test_the_same_fault_counts_once_and_of_each_action():
     once = reason("refuted", "halves", 0.6)
     assert weights((once, reason("refuted", "placebo", 0.6))) == weights((once,))
     both = (reason("no overlap", "a", 0.5, action=0), reason("no overlap", "b", 0.5, action=1))
-    assert weights(both) == pytest.approx([2 / 3, 2 / 3])  # odds 2
+    assert weights(both) == pytest.approx([4.5 / 5.5, 4.5 / 5.5])  # odds 9 x 0.5
 
 
 def test_rules_of_one_name_speak_once_the_gravest_first():
@@ -81,7 +81,7 @@ def test_an_audit_s_findings_lower_trust():
     """A randomised log is trusted; the same with propensities cut by half is not."""
     actions, outcomes, contexts = drawn()
     honest = suggest_trust(audit(hs.Log(actions, outcomes, contexts, np.full(3000, 0.5))))
-    np.testing.assert_allclose(honest.weights, 0.8)
+    np.testing.assert_allclose(honest.weights, 0.9)
     wrong = suggest_trust(audit(hs.Log(actions, outcomes, contexts, np.full(3000, 0.25))))
     assert wrong.weights.tolist() == [0.0, 0.0]
     assert any("too small" in reason for reason in wrong.reasons)

@@ -15,7 +15,7 @@ from headstart.estimates.sequences import (
     chance_beyond,
     differences,
     events,
-    foresee,
+    project_sums,
     has_crossed,
     limits,
     p_values,
@@ -148,10 +148,10 @@ def test_a_unit_of_the_outcome_does_not_matter():
 def test_foreseen_sums_are_those_of_as_many_users_more():
     """100 users at chance 0.5 and then 300 alike: the sums of 400."""
     few, many = _sums([2.0] * 50, [1.0, 0.0] * 25), _sums([2.0] * 200, [1.0, 0.0] * 100)
-    later = foresee(few, np.array([0.5]), 300.0)
+    later = project_sums(few, np.array([0.5]), 300.0)
     for one, other in zip(later, many, strict=True):
         assert one == pytest.approx(other)
-    assert foresee(few, np.array([0.0]), 300.0).w.tolist() == few.w.tolist()
+    assert project_sums(few, np.array([0.0]), 300.0).w.tolist() == few.w.tolist()
 
 
 @pytest.mark.parametrize("cell", [Cell("10%", "thompson", 2), Cell("revenue", "greedy", 2)])

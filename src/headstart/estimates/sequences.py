@@ -233,7 +233,7 @@ def _far_end(b: Floats, v: Floats) -> Floats:
     return np.where(is_straight, b, s / np.where(is_straight, 1.0, v))
 
 
-def foresee(sums: MomentSums, chances: Floats, n_users: float) -> MomentSums:
+def project_sums(sums: MomentSums, chances: Floats, n_users: float) -> MomentSums:
     """The sums after so many more users, if outcomes go on as they were and actions are drawn with these chances."""
     with np.errstate(divide="ignore", invalid="ignore"):
         firsts, seconds, thirds = sums.wy / sums.w, sums.wyy / sums.w, sums.wwwyyy / sums.www

@@ -8,7 +8,17 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from headstart.serve.client import as_reply, headers_of, import_httpx, manner_of, no_reply
-from headstart.serve.talking import Attempt, Fallback, Manner, Pause, Reply, Request, RequestFailed, Wording, converse
+from headstart.serve.talking import (
+    Attempt,
+    Fallback,
+    Manner,
+    Pause,
+    Reply,
+    Request,
+    RequestFailed,
+    Requests,
+    converse,
+)
 
 if TYPE_CHECKING:
     import httpx
@@ -44,7 +54,7 @@ class AsyncClient:
     ) -> None:
         self._http = import_httpx().AsyncClient(base_url=url, headers=headers_of(key), transport=transport)
         self._manner = manner_of(timeout, retries, fallback, patience)
-        self._wording, self._fallback, self._sleep = Wording(experiment), Fallback(fallback), sleep
+        self._requests, self._fallback, self._sleep = Requests(experiment), Fallback(fallback), sleep
 
     @property
     def fallbacks(self) -> int:
@@ -64,7 +74,7 @@ class AsyncClient:
             return self._fallback.answer()
         try:
             answer: DecisionAnswer = await self._send(
-                self._wording.decide(context, available, event_id, unit), self._manner
+                self._requests.decide(context, available, event_id, unit), self._manner
             )
         except RequestFailed as error:
             return self._fallback.answer(available, error)
@@ -75,7 +85,7 @@ class AsyncClient:
     ) -> ReceiptAnswer:
         """Report what came of a decision, or of a unit's newest one, as `Client.outcome` does; safe to repeat."""
         known = Fallback.receipt(event_id)
-        receipt: ReceiptAnswer = known or await self._send(self._wording.outcome(event_id, outcome, report_id))
+        receipt: ReceiptAnswer = known or await self._send(self._requests.outcome(event_id, outcome, report_id))
         return receipt
 
     async def decide_many(self, contexts: Iterable[Mapping[str, object] | None]) -> list[DecisionAnswer]:
@@ -84,7 +94,7 @@ class AsyncClient:
         if self._fallback.is_resting(None):
             return [self._fallback.answer() for _ in users]
         try:
-            answer = await self._send(self._wording.decide_many(users), self._manner)
+            answer = await self._send(self._requests.decide_many(users), self._manner)
         except RequestFailed as error:
             return [self._fallback.answer(None, error) for _ in users]
         decisions: list[DecisionAnswer] = answer["decisions"]
@@ -93,12 +103,12 @@ class AsyncClient:
     async def outcome_many(self, outcomes: Mapping[str, float] | Mapping[str | Unit, Any]) -> list[ReceiptAnswer]:
         """Report several outcomes by event id or unit."""
         sent = {of: value for of, value in outcomes.items() if Fallback.receipt(of) is None}
-        told = iter((await self._send(self._wording.outcome_many(sent)))["outcomes"]) if sent else iter(())
+        told = iter((await self._send(self._requests.outcome_many(sent)))["outcomes"]) if sent else iter(())
         return [Fallback.receipt(of) or next(told) for of in outcomes]
 
     async def state(self) -> State:
         """What the experiment believes at present."""
-        state: State = await self._send(self._wording.state())
+        state: State = await self._send(self._requests.state())
         return state
 
     async def _send(

@@ -8,7 +8,17 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from headstart.errors import MissingExtraError
-from headstart.serve.talking import Attempt, Fallback, Manner, Pause, Reply, Request, RequestFailed, Wording, converse
+from headstart.serve.talking import (
+    Attempt,
+    Fallback,
+    Manner,
+    Pause,
+    Reply,
+    Request,
+    RequestFailed,
+    Requests,
+    converse,
+)
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -67,7 +77,7 @@ class Client:
     ) -> None:
         self._http = import_httpx().Client(base_url=url, headers=headers_of(key), transport=transport)
         self._manner = manner_of(timeout, retries, fallback, patience)
-        self._wording, self._fallback, self._sleep = Wording(experiment), Fallback(fallback), sleep
+        self._requests, self._fallback, self._sleep = Requests(experiment), Fallback(fallback), sleep
 
     @property
     def fallbacks(self) -> int:
@@ -90,7 +100,7 @@ class Client:
             return self._fallback.answer()
         try:
             answer: DecisionAnswer = self._send(
-                self._wording.decide(context, available, event_id, unit), self._manner
+                self._requests.decide(context, available, event_id, unit), self._manner
             )
         except RequestFailed as error:
             return self._fallback.answer(available, error)
@@ -106,7 +116,7 @@ class Client:
         between, a repeated report counts for the newer decision.
         """
         known = Fallback.receipt(event_id)
-        receipt: ReceiptAnswer = known or self._send(self._wording.outcome(event_id, outcome, report_id))
+        receipt: ReceiptAnswer = known or self._send(self._requests.outcome(event_id, outcome, report_id))
         return receipt
 
     def decide_many(self, contexts: Iterable[Mapping[str, object] | None]) -> list[DecisionAnswer]:
@@ -115,7 +125,7 @@ class Client:
         if self._fallback.is_resting(None):
             return [self._fallback.answer() for _ in users]
         try:
-            decisions: list[DecisionAnswer] = self._send(self._wording.decide_many(users), self._manner)["decisions"]
+            decisions: list[DecisionAnswer] = self._send(self._requests.decide_many(users), self._manner)["decisions"]
         except RequestFailed as error:
             return [self._fallback.answer(None, error) for _ in users]
         return decisions
@@ -123,12 +133,12 @@ class Client:
     def outcome_many(self, outcomes: Mapping[str, float] | Mapping[str | Unit, Any]) -> list[ReceiptAnswer]:
         """Report several outcomes by event id or unit."""
         sent = {of: value for of, value in outcomes.items() if Fallback.receipt(of) is None}
-        told = iter(self._send(self._wording.outcome_many(sent))["outcomes"]) if sent else iter(())
+        told = iter(self._send(self._requests.outcome_many(sent))["outcomes"]) if sent else iter(())
         return [Fallback.receipt(of) or next(told) for of in outcomes]
 
     def state(self) -> State:
         """What the experiment believes at present."""
-        state: State = self._send(self._wording.state())
+        state: State = self._send(self._requests.state())
         return state
 
     def _send(self, request: Request, manner: Manner | None = None) -> Any:  # JSON: what it holds, the path says

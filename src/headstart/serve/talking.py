@@ -115,8 +115,8 @@ def _as_error(reply: Reply) -> RequestFailed:
         return RequestFailed(f"the service answered {reply.status}", reply.status)
 
 
-class Wording:
-    """The requests of one experiment."""
+class Requests:
+    """What is asked of one experiment."""
 
     def __init__(self, experiment: str) -> None:
         self._path = f"/v1/{experiment}"

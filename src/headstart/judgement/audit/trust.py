@@ -105,7 +105,7 @@ def suggest_trust(audit: Audit, options: LoggedPriorOptions = LoggedPriorOptions
     >>> import headstart as hs
     >>> log = hs.Log(["text", "video", "text", "video"], [1, 0, 0, 1], propensities=[0.8, 0.2, 0.8, 0.5])
     >>> hs.suggest_trust(hs.audit(log)).weights.round(2)
-    array([0.8, 0.8])
+    array([0.9, 0.9])
     """
     verdict, names = audit.verdict, audit.facts.action_names
     if verdict.severity == "stop":

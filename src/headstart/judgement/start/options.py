@@ -37,7 +37,7 @@ class StartOptions:
     ----------
     most_rows
         Rows that are looked at one by one.
-    prior, exploring, linear_prior, linear_exploring, forest
+    prior, exploring, linear_prior, linear_exploring, forest, sources
         The options of what a start is made of; docs/reference.md has every number.
     explained_draws, explained_users
         How much is spent on asking whether contexts explain outcomes.

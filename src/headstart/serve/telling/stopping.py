@@ -13,7 +13,7 @@ from typing import TypedDict
 import numpy as np
 
 from headstart.arrays import Bools, Floats
-from headstart.estimates.sequences import MomentSums, differences, foresee, p_values
+from headstart.estimates.sequences import MomentSums, differences, project_sums, p_values
 from headstart.serve.telling.outcomes import tell_share
 from headstart.serve.telling.report import ALPHA, Report
 
@@ -115,7 +115,7 @@ def _users_needed(sums: MomentSums, leader: int, chances: Floats, *, is_binary: 
     """The fewest more users, to two digits, after which the leader would have won, if all went on as it is."""
 
     def has_won(n: float) -> bool:
-        later = foresee(sums, chances, n)
+        later = project_sums(sums, chances, n)
         apart = differences(later, np.array(leader), _level(chances.size), is_binary=is_binary)
         is_ahead: Bools = apart.low > 0.0
         return bool(np.delete(is_ahead, leader).all())

@@ -15,10 +15,10 @@ from headstart.estimates.sequences import (
     chance_beyond,
     differences,
     events,
-    project_sums,
     has_crossed,
     limits,
     p_values,
+    project_sums,
     sequences,
 )
 

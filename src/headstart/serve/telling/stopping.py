@@ -13,7 +13,7 @@ from typing import TypedDict
 import numpy as np
 
 from headstart.arrays import Bools, Floats
-from headstart.estimates.sequences import MomentSums, differences, project_sums, p_values
+from headstart.estimates.sequences import MomentSums, differences, p_values, project_sums
 from headstart.serve.telling.outcomes import tell_share
 from headstart.serve.telling.report import ALPHA, Report
 

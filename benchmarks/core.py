@@ -205,6 +205,9 @@ def decisions() -> None:
     outcomes = np.random.default_rng(1).random(20_000).tolist()
     ours = hs.UCB(10)
     thompson = hs.ThompsonBeta(10, rng=1)
+    rng = np.random.default_rng(2)
+    actions = rng.integers(0, 10, 1000)
+    started = hs.start(hs.Log(actions, rng.random(1000), propensities=np.full(1000, 0.1)), horizon=20_000, rng=1)
     theirs = bandit.UCB(delta=1)
     arms = list(range(10))
     mab = MAB(arms, LearningPolicy.UCB1(alpha=1.0))
@@ -225,9 +228,11 @@ def decisions() -> None:
     n = len(outcomes)
     run_ours(ours)
     run_ours(thompson)
+    run_ours(started)
     micro = {
         "headstart UCB": best_seconds(lambda: run_ours(ours), goes=15) / n,
         "headstart ThompsonBeta": best_seconds(lambda: run_ours(thompson), goes=15) / n,
+        "headstart start, log of 1,000 rows": best_seconds(lambda: run_ours(started), goes=3) / n,
         "River UCB": best_seconds(run_river, goes=8) / n,
         "MABWiser UCB1": best_seconds(run_mabwiser, goes=8) / 500,
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+from joblib import parallel_config
 
 from headstart.arrays import Floats, Integers
 from headstart.judgement.rehearsal.policies import AB_TEST, TODAY, WINNER, Candidate
@@ -45,16 +46,17 @@ class Stage:
             name: Candidate(policy, floor, self._evidence, self._per_day, LEVEL, {})
             for name, (policy, floor) in self._policies.items()
         }
-        curves = simulate(
-            worlds,
-            candidates,
-            rounds=self._per_day * self._days,
-            runs=self._runs,
-            seed=self._seed,
-            n_jobs=self._n_jobs,
-            progress=self._progress,
-            delay=self._per_day * scenario.days_late,
-        )
+        with parallel_config(backend="threading"):  # the witnesses are read here, so they live in this process
+            curves = simulate(
+                worlds,
+                candidates,
+                rounds=self._per_day * self._days,
+                runs=self._runs,
+                seed=self._seed,
+                n_jobs=self._n_jobs,
+                progress=self._progress,
+                delay=self._per_day * scenario.days_late,
+            )
         regrets = {name: self._by_day(curve.rounds, curve.regrets) for name, curve in curves.items()}
         regrets |= {WINNER: self._for_ever(truths), TODAY: self._as_today(truths)}
         known = {name: _find_known(each, truths, scenario.days_late) for name, each in candidates.items()}

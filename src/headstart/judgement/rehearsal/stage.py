@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-from joblib import parallel_config
 
 from headstart.arrays import Floats, Integers
 from headstart.judgement.rehearsal.policies import AB_TEST, TODAY, WINNER, Candidate
@@ -38,6 +37,8 @@ class Stage:
 
     def play(self, scenario: Scenario) -> list[Outlook]:
         """Every policy's forecast in a scenario."""
+        from joblib import parallel_config
+
         worlds = LogWorlds(self._evidence, scenario)
         truths = [
             worlds.draw_truth(np.random.default_rng(streams_of(self._seed, run)[0])) for run in range(self._runs)

@@ -69,3 +69,26 @@ def test_two_processes_on_a_cold_cache_compile_once(tmp_path: Path):
     ]
     found = sorted(child.communicate()[0].decode().split() for child in children)
     assert found == [["0", "1"], ["1", "0"]]  # one missed and compiled, the other found what it kept
+
+
+MINE = """
+import sys, numpy as np
+from pathlib import Path
+import mine
+from headstart.kernels import compiled
+compiled(mine.add)(np.ones(3))
+"""
+
+
+def test_a_file_that_was_touched_keeps_its_code_elsewhere(tmp_path: Path):
+    """numba would begin the same folder anew while others read it."""
+    source, cache = tmp_path / "mine.py", tmp_path / "cache"
+    source.write_text("def add(values):\n    return values.sum()\n")
+    settings = {"XDG_CACHE_HOME": str(cache), "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    _run(MINE, **settings)
+    kept = {path: path.read_bytes() for path in cache.rglob("*.nb?")}
+    os.utime(source, (1.0, 1.0))
+    _run(MINE, **settings)
+    assert len(kept) == 2
+    assert all(path.read_bytes() == before for path, before in kept.items())
+    assert len(list(cache.rglob("*.nb?"))) == 4

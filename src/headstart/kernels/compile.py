@@ -138,7 +138,10 @@ def _cache_folder(function: Function, states: tuple[type, ...], flags: str) -> P
         digest = digest_composition(function, states)
     except CannotTellError:
         return None
-    whole = hashlib.sha256((numba.__version__ + flags + digest).encode())  # numba's own key knows neither
+    # numba's own key knows neither. The file's stamp it does know: where that changes it begins the folder anew under
+    # the eyes of processes that still run the file of before, which would then load another function's code.
+    file = os.stat(vars(sys.modules[function.__module__])["__file__"])
+    whole = hashlib.sha256(f"{numba.__version__}{flags}{digest}{file.st_mtime_ns}{file.st_size}".encode())
     folder = find_code_folder().folder / whole.hexdigest()[:16]
     folder.mkdir(parents=True, exist_ok=True)
     return folder

@@ -453,7 +453,7 @@ def test_a_biased_log_costs_little(action, by):
 def test_withdrawing_copying_and_saving():
     oracle = made(rng=5)
     oracle.withdraw(1)
-    usual = 1 - 0.4 / 3
+    usual = 1 - 0.2 / 3
     assert oracle.trust.tolist() == pytest.approx([usual, 0.0, usual])
     oracle.update(X[0], 1, 0.3)
     np.testing.assert_array_equal(oracle.chances[1], [0.0, 0.0, 0.0, 1.0])

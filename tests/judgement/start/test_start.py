@@ -39,7 +39,7 @@ def test_it_explains_itself():
     policy = start(logged(), rng=0)
     assert isinstance(policy, Started)
     assert "doubly robust" in policy.explanation
-    assert "trust starts at 0.867" in policy.explanation
+    assert "trust starts at 0.933" in policy.explanation
     assert "context-free" in policy.explanation
     assert policy.summary.n_actions == 3
     assert (policy.worth <= policy.effective_sizes).all()

@@ -25,7 +25,7 @@ class Store:
     def run_group(self, asks, take_more):
         if self.hangs_before_its_turn:
             self._hang()
-        group = [ask.event_id for ask in (*asks, *take_more())]
+        group = [ask.of for ask in (*asks, *take_more())]
         if not self.hangs_before_its_turn:
             self._hang()
         self.done.extend(group)

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 
 from headstart.judgement.audit.verdict import CAP, STOP
 from headstart.priors.logged import trust_among
-from headstart.priors.options import LoggedPriorOptions
 from headstart.serve.config import ExperimentConfig
 from headstart.serve.store.events import Body
+
+_ONCE_BELIEVED = 0.8  # among two actions: what a start believed a log by when no trust was recorded with it
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Binding:
         if begun is None:
             return FREE
         n = len(config.actions)
-        blind = (trust_among(n, LoggedPriorOptions().trust),) * n  # of a log that nothing is known against
+        blind = (trust_among(n, _ONCE_BELIEVED),) * n  # of a log that nothing is known against
         if "audit" not in begun:
             return cls(trust=blind)
         decision, centres = begun["audit"]["verdict"]["decision"], begun["centres"]

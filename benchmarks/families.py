@@ -115,7 +115,7 @@ def _season(users: int) -> np.ndarray[Any, np.dtype[np.float64]]:
 FAMILIES: dict[str, Family] = {
     "good": Family(Confounded()),
     "good, N = 1,000": Family(Confounded(n_log=1000)),
-    "good, a million rows": Family(Confounded(n_log=10**6), most_runs=20),
+    "good, a million rows": Family(Confounded(n_log=10**6), most_runs=200),
     "binary 1 %": Family(Confounded(5, 200, "binary", 0.01), 50_000),
     "binary 5 %": Family(Confounded(5, 500, "binary", 0.05), 10_000),
     "paper, binary": Family(Synthetic(n_actions=3, n_log=100, outcome="binary")),
@@ -137,6 +137,7 @@ FAMILIES: dict[str, Family] = {
     "league, inflated": Family(OfLeague("inflated"), 1000, log="lying"),
     "deflated": Family(Slanted("deflated"), log="lying"),
     "league, deflated": Family(OfLeague("deflated"), 1000, log="lying"),
+    "deflated, a million rows": Family(Slanted("deflated", Confounded(n_log=10**6)), log="lying", most_runs=200),
     "turning": Family(Turning(Confounded(), 500), log="moved"),
     "offered 2 of 6": Family(Offered(Confounded(6), 2), is_offered=True),
     "500 users, not told": Family(Confounded(), 500, is_told=False),

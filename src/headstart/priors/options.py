@@ -33,6 +33,7 @@ class LoggedPriorOptions:
 
     trust: float = 0.9  # the chance that a log of two actions is right, if it can be adjusted
     unadjusted_trust: float = 0.6  # the same if it has neither propensities nor contexts
+    confounded: float = 0.5  # of the doubt: what logged propensities rule out if they pass where they would be seen
     rival_share: float = 1.0  # of the distrust; the rest is vague
     rival_width: float = 0.6  # of the spread S: how far from the best action's mean a rival's may be
     pooling: float = 8.0  # outcomes' worth of the pooled variance in each action's own
@@ -41,7 +42,7 @@ class LoggedPriorOptions:
 
     def __post_init__(self) -> None:
         check_kind("levels", self.levels, LevelOptions)
-        for name in ("trust", "unadjusted_trust", "rival_share"):
+        for name in ("trust", "unadjusted_trust", "confounded", "rival_share"):
             check_number(name, vars(self)[name], 0.0, 1.0)
         check_number("rival_width", self.rival_width, 1e-6, 1e6)  # it is squared
         check_number("pooling", self.pooling, low=1e-6)

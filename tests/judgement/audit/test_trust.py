@@ -10,7 +10,7 @@ from headstart.judgement.audit.audit import audit
 from headstart.judgement.audit.findings import CHECKS
 from headstart.judgement.audit.reasons import Reason
 from headstart.judgement.audit.rules import RULES
-from headstart.judgement.audit.trust import suggest_trust, weigh_reasons
+from headstart.judgement.audit.trust import overlooked, suggest_trust, weigh_reasons
 
 NAMES = ("a", "b")
 
@@ -54,6 +54,33 @@ def test_reasons_by_hand():
         "x is off: its odds times 0.4",
         "half never saw it: the odds for b times 0.5",
     )
+
+
+def test_what_propensities_rule_out_by_hand():
+    """Doubt is 0.1; of its half that is confounding a tenth could be overlooked for a, all of it for b:
+    0.1 (0.5 + 0.5 x 0.1) = 0.055 and 0.1. A finding multiplies the odds that are then there: 0.945 / 0.055 x 0.4."""
+    trust = weigh_reasons(NAMES, "logged", (), overlooked=np.array([0.1, 1.0]))
+    np.testing.assert_allclose(trust.weights, [0.945, 0.9])
+    assert "0.5 % off would have been seen" in trust.reasons[1]
+    doubted = weigh_reasons(NAMES, "logged", (reason("imbalance", "x", 0.4),), overlooked=np.array([0.1, 1.0]))
+    odds = 0.945 / 0.055 * 0.4
+    np.testing.assert_allclose(doubted.weights[0], odds / (1.0 + odds))
+
+
+def test_the_more_rows_pass_the_less_could_be_overlooked():
+    """Even chances: a total's error is sqrt(1 / n), so of n rows 3.29 / sqrt(n) off would be seen, of 5 % that count.
+
+    W_a / n = 2 n_a / n has exactly that error but for the draw of n_a: within 4 of its own, 2 / n.
+    """
+    for n in (1000, 40_000):
+        actions, outcomes, contexts = drawn(n)
+        found = audit(hs.Log(actions, outcomes, contexts, np.full(n, 0.5)))
+        hidden = min(1.0, 3.2905 / np.sqrt(n) / 0.05)
+        np.testing.assert_allclose(overlooked(found.propensities), hidden, rtol=8.0 / np.sqrt(n))
+        np.testing.assert_allclose(suggest_trust(found).weights, 0.9 + 0.05 * (1.0 - hidden), atol=1e-3)
+    actions, outcomes, contexts = drawn(40_000)
+    estimated = audit(hs.Log(actions, outcomes, contexts))
+    assert overlooked(estimated.propensities).tolist() == [1.0, 1.0]
 
 
 def test_the_same_fault_counts_once_and_of_each_action():

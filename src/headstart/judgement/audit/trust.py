@@ -22,6 +22,7 @@ from headstart.arrays import Floats
 from headstart.displayed import Display, Displayed
 from headstart.errors import OptionError
 from headstart.estimates.summary import Summary
+from headstart.judgement.audit.checks.propensities import ALPHA, MATERIAL, PropensityFinding
 from headstart.judgement.audit.reasons import Reason
 from headstart.judgement.audit.verdict import CAP, STOP, find_caps
 from headstart.priors.logged import check_trust, trust_among
@@ -85,8 +86,9 @@ def suggest_trust(audit: Audit, options: LoggedPriorOptions = LoggedPriorOptions
     """The trust that this audit supports.
 
     w starts at 1 - 0.2 / K with propensities or contexts to adjust by (0.9 for two actions), 1 - 0.8 / K with
-    neither of them; each finding multiplies its odds by the factor that stands in `rules.RULES`. A log that is not to
-    be used is not believed at all.
+    neither of them. Logged propensities that pass take away up to half of that doubt, by how small a fault would have
+    been seen; each finding multiplies the odds by the factor that stands in `rules.RULES`. A log that is not to be
+    used is not believed at all.
 
     Parameters
     ----------
@@ -111,7 +113,22 @@ def suggest_trust(audit: Audit, options: LoggedPriorOptions = LoggedPriorOptions
     if verdict.severity == "stop":
         stops = [f"do not use it: {each.text}; {each.advice}" for each in verdict.reasons if each.severity == "stop"]
         return Trust(np.zeros(len(names)), tuple(stops))
-    return weigh_reasons(names, audit.facts.basis, verdict.reasons, options)
+    return weigh_reasons(names, audit.facts.basis, verdict.reasons, options, overlooked(audit.propensities))
+
+
+def overlooked(finding: PropensityFinding) -> Floats:
+    """How much of a confounder could hide behind the logged propensities, (K,): 1 everything, 0 nothing.
+
+    Each action's weights should add up to the users (`checks.propensities`). A total that passes says that the
+    propensities are off by less than 3.3 of its standard errors; where that is less than what is called a fault, as
+    much less could be overlooked.
+    """
+    from scipy.special import ndtri
+
+    if not finding.is_checked:
+        return np.ones(len(finding.actions))
+    errors = np.array([each.error if np.isfinite(each.ratio) else np.inf for each in finding.actions])
+    return np.minimum(1.0, -float(ndtri(ALPHA / 2.0)) * errors / MATERIAL)
 
 
 def weigh_reasons(
@@ -119,12 +136,24 @@ def weigh_reasons(
     basis: str,
     reasons: Sequence[Reason],
     options: LoggedPriorOptions = LoggedPriorOptions(),
+    overlooked: Floats | None = None,
 ) -> Trust:
-    """Trust by the reasons' odds; those of one rule that are about the whole log count once."""
+    """Trust by the reasons' odds; those of one rule that are about the whole log count once.
+
+    `overlooked`, (K,), is how much of a confounder the checks of logged propensities could not have seen; None: all.
+    """
     among_two = options.unadjusted_trust if basis == "nothing" else options.trust
     start = trust_among(len(action_names), among_two)
     words = [f"{BASES[basis]}: trust starts at {start:.3g}"]
-    odds = np.full(len(action_names), start / (1.0 - start) if start < 1.0 else np.inf)
+    unseen = np.ones(len(action_names)) if overlooked is None else overlooked
+    doubts = (1.0 - start) * (1.0 - options.confounded * (1.0 - unseen))
+    if (unseen < 1.0).any():
+        words.append(
+            f"they pass where {100.0 * MATERIAL * unseen.min():.2g} % off would have been seen, so little can have "
+            f"chosen the actions unseen: trust starts at up to {1.0 - doubts.min():.3g}"
+        )
+    with np.errstate(divide="ignore"):
+        odds = (1.0 - doubts) / doubts
     counted: set[str] = set()
     for reason in reasons:
         if reason.odds == 1.0 or reason.rule in counted:

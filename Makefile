@@ -4,7 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 
-.PHONY: demo test check unit docs benchmark campaigns clean
+# Tests begin some hundred processes, and each would read all sources again.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo test quick check unit docs benchmark campaigns clean
 
 demo: $(VENV)/.installed
 	$(BIN)/headstart demo
@@ -18,11 +21,16 @@ check: $(VENV)/.test
 	$(BIN)/lint-imports
 
 unit: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+# The inner loop: what `make check` does and the files of tests that take seconds, in about a minute.
+quick: check
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --quick
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m tools.site --out site
 
+# About 45 minutes of two quiet cores; python -m benchmarks NAME runs one. Writes results/benchmarks.json and docs/performance.md.
 benchmark: $(VENV)/.benchmark
 	$(BIN)/python -m benchmarks
 
@@ -42,7 +50,7 @@ $(VENV)/.created:
 	touch $@
 
 $(VENV)/.installed: $(VENV)/.created pyproject.toml constraints.txt
-	$(PIP) -e .
+	$(PIP) -e '.[cli,plot]'
 	@# Part of installing: compile the demo's kernels once, into the user's cache.
 	$(BIN)/headstart demo --runs 2 --figure $(VENV)/demo.png > /dev/null
 	touch $@

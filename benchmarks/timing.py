@@ -51,7 +51,7 @@ def best_seconds(job: Callable[[], object], goes: int = 3) -> float:
 
 
 def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table in Markdown, to be pasted into the README."""
+    """A table in Markdown, as the page of benchmarks has it."""
     print(f"\n{title}\n")
     print("| " + " | ".join(header) + " |")
     print("|" + "---|" * len(header))

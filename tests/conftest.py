@@ -3,9 +3,12 @@
 import os
 import shutil
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from tests.durations import QUICK, Measurement, name_of, read_durations
 
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # what Spark's executors run
 
@@ -14,8 +17,32 @@ settings.register_profile("headstart", deadline=None, derandomize=True, max_exam
 settings.load_profile("headstart")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With NUMBA_DISABLE_JIT=1 kernels run interpreted, where words that wrap around warn of it."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Two ways to run all tests."""
+    parser.addoption("--quick", action="store_true", help=f"leave out files that take more than {QUICK:g} s")
+    parser.addoption("--measure", action="store_true", help="write how long each file takes: tests/durations.json")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("measure") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Measurement())
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """The inner loop does not even import what it leaves out."""
+    if config.getoption("quick") and read_durations().get(name_of(collection_path), 0.0) > QUICK:
+        return True
+    return None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Long files begin first, so that no core is idle at the end while another has one of them.
+
+    With NUMBA_DISABLE_JIT=1 kernels run interpreted, where words that wrap around warn of it.
+    """
+    if hasattr(config, "workerinput"):
+        seconds = read_durations()
+        items.sort(key=lambda item: -seconds.get(name_of(item.path), 0.0))
     if os.environ.get("NUMBA_DISABLE_JIT") == "1":
         for item in items:
             item.add_marker(pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning"))

@@ -1,157 +1,78 @@
-"""headstart: a bandit that starts with what the log already knows."""
+"""headstart: a bandit that starts with what the log already knows.
 
-from headstart import bounds, errors, testing, worlds
-from headstart.estimates import features
-from headstart.estimates.control_line import ControlLine
-from headstart.estimates.propensity import (
-    LogisticPropensity,
-    OverlapWarning,
-    TrimmingWarning,
-    calibration,
-    estimate_propensities,
-)
-from headstart.estimates.summary import Summary
-from headstart.evaluators import (
-    BalancedWeighting,
-    Capped,
-    DoublyRobust,
-    ExactMatching,
-    ForestMatching,
-    HistoricalAverage,
-    IPSWeighting,
-    LinearModel,
-    NoLog,
-    OutcomeModel,
-    PropensityMatching,
-)
-from headstart.experiments import relatives
-from headstart.forest import ForestOptions, HonestForest
-from headstart.judgement import ope
-from headstart.judgement.audit.audit import Audit, audit
-from headstart.judgement.audit.trust import Trust, suggest_trust
-from headstart.judgement.compare.compare import compare
-from headstart.judgement.compare.comparison import Comparison
-from headstart.judgement.rehearsal.rehearsal import Rehearsal
-from headstart.judgement.rehearsal.rehearse import rehearse
-from headstart.judgement.start.options import StartOptions
-from headstart.judgement.start.start import start
-from headstart.judgement.start.started import Started
-from headstart.logs.log import Log
-from headstart.logs.tables import LogTable, Reading, read_log, scan_log
-from headstart.oracles import (
-    KLUCB,
-    UCB,
-    ABTest,
-    DiscountedThompson,
-    DiscountedUCB,
-    EpsilonForest,
-    EpsilonGreedy,
-    Exp3,
-    Greedy,
-    KnowledgeGradient,
-    LinKnowledgeGradient,
-    LinThompson,
-    LinUCB,
-    MinLinUCB,
-    MinUCB,
-    RobustThompson,
-    SlidingWindowUCB,
-    StochasticDelayedBandit,
-    ThompsonBeta,
-    ThompsonGaussian,
-    ThompsonNormal,
-    UCBNormal,
-    UCBTuned,
-)
-from headstart.parts import Evaluator, Oracle, Readings
-from headstart.parts.files import load
-from headstart.parts.tables.decisions import DecisionTable
-from headstart.simulation.simulate import Curve, simulate
-from headstart.warmstart.adjusted import Adjusted
-from headstart.warmstart.conflict import ConflictWatch, Guarded, LinConflictWatch
-from headstart.warmstart.offline_only import OfflineOnly
-from headstart.warmstart.warmstart import WarmStart
+A public name is imported when it is first asked for, so that a command or a worker pays for the rooms that it uses.
+`__init__.pyi` has the same names for type checkers and editors; a test holds the two together.
+"""
+
+from importlib import import_module
+from importlib.util import find_spec
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "KLUCB",
-    "UCB",
-    "ABTest",
-    "Adjusted",
-    "Audit",
-    "BalancedWeighting",
-    "Capped",
-    "Comparison",
-    "ConflictWatch",
-    "ControlLine",
-    "Curve",
-    "DecisionTable",
-    "DiscountedThompson",
-    "DiscountedUCB",
-    "DoublyRobust",
-    "EpsilonForest",
-    "EpsilonGreedy",
-    "Evaluator",
-    "ExactMatching",
-    "Exp3",
-    "ForestMatching",
-    "ForestOptions",
-    "Greedy",
-    "Guarded",
-    "HistoricalAverage",
-    "HonestForest",
-    "IPSWeighting",
-    "KnowledgeGradient",
-    "LinConflictWatch",
-    "LinKnowledgeGradient",
-    "LinThompson",
-    "LinUCB",
-    "LinearModel",
-    "Log",
-    "LogTable",
-    "LogisticPropensity",
-    "MinLinUCB",
-    "MinUCB",
-    "NoLog",
-    "OfflineOnly",
-    "Oracle",
-    "OutcomeModel",
-    "OverlapWarning",
-    "PropensityMatching",
-    "Reading",
-    "Readings",
-    "Rehearsal",
-    "RobustThompson",
-    "SlidingWindowUCB",
-    "StartOptions",
-    "Started",
-    "StochasticDelayedBandit",
-    "Summary",
-    "ThompsonBeta",
-    "ThompsonGaussian",
-    "ThompsonNormal",
-    "TrimmingWarning",
-    "Trust",
-    "UCBNormal",
-    "UCBTuned",
-    "WarmStart",
-    "audit",
-    "bounds",
-    "calibration",
-    "compare",
-    "errors",
-    "estimate_propensities",
-    "features",
-    "load",
-    "ope",
-    "read_log",
-    "rehearse",
-    "relatives",
-    "scan_log",
-    "simulate",
-    "start",
-    "suggest_trust",
-    "testing",
-    "worlds",
-]
+_MODULES = {  # public name -> the module that it is
+    "bounds": "bounds",
+    "errors": "errors",
+    "features": "estimates.features",
+    "ope": "judgement.ope",
+    "relatives": "experiments.relatives",
+    "testing": "testing",
+    "worlds": "worlds",
+}
+_NAMES = {  # module -> the public names that it holds
+    "estimates.control_line": ("ControlLine",),
+    "estimates.propensity": (
+        "LogisticPropensity", "OverlapWarning", "TrimmingWarning", "calibration", "estimate_propensities",
+    ),
+    "estimates.summary": ("Summary",),
+    "evaluators": (
+        "BalancedWeighting", "Capped", "DoublyRobust", "ExactMatching", "ForestMatching", "HistoricalAverage",
+        "IPSWeighting", "LinearModel", "NoLog", "OutcomeModel", "PropensityMatching",
+    ),
+    "forest": ("ForestOptions", "HonestForest"),
+    "judgement.audit.audit": ("Audit", "audit"),
+    "judgement.audit.trust": ("Trust", "suggest_trust"),
+    "judgement.compare.compare": ("compare",),
+    "judgement.compare.comparison": ("Comparison",),
+    "judgement.rehearsal.rehearsal": ("Rehearsal",),
+    "judgement.rehearsal.rehearse": ("rehearse",),
+    "judgement.start.options": ("StartOptions",),
+    "judgement.start.start": ("start",),
+    "judgement.start.started": ("Started",),
+    "logs.log": ("Log",),
+    "logs.tables": ("LogTable", "Reading", "read_log", "scan_log"),
+    "oracles": (
+        "KLUCB", "UCB", "ABTest", "DiscountedThompson", "DiscountedUCB", "EpsilonForest", "EpsilonGreedy", "Exp3",
+        "Greedy", "KnowledgeGradient", "LinKnowledgeGradient", "LinThompson", "LinUCB", "MinLinUCB", "MinUCB",
+        "RobustThompson", "SlidingWindowUCB", "StochasticDelayedBandit", "ThompsonBeta", "ThompsonGaussian",
+        "ThompsonNormal", "UCBNormal", "UCBTuned",
+    ),
+    "parts": ("Evaluator", "Oracle", "Readings"),
+    "parts.files": ("load",),
+    "parts.tables.decisions": ("DecisionTable",),
+    "simulation.simulate": ("Curve", "simulate"),
+    "warmstart.adjusted": ("Adjusted",),
+    "warmstart.conflict": ("ConflictWatch", "Guarded", "LinConflictWatch"),
+    "warmstart.offline_only": ("OfflineOnly",),
+    "warmstart.warmstart": ("WarmStart",),
+}  # fmt: skip
+_HOMES = {name: module for module, names in _NAMES.items() for name in names}
+
+# Constants, then classes, then the rest, each by the alphabet.
+__all__ = sorted([*_HOMES, *_MODULES], key=lambda name: (not name.isupper(), not name[0].isupper(), name))
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOMES:
+        value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    elif name in _MODULES:
+        value = import_module(f"{__name__}.{_MODULES[name]}")
+    elif not name.startswith("_") and find_spec(f"{__name__}.{name}") is not None:
+        value = import_module(f"{__name__}.{name}")  # a room: headstart.oracles
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value  # asked for once
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

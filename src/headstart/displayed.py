@@ -10,6 +10,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from headstart.extras import brought_by
 from headstart.numerals import tell_cell
 
 _MOST_ROWS = 12  # of a table in text or HTML; a frame has them all
@@ -75,7 +76,8 @@ def as_frame(columns: Mapping[str, Sequence[object]]) -> Any:
         import pandas as pd
 
         return pd.DataFrame(dict(columns))
-    import pyarrow as pa
+    with brought_by("logs"):
+        import pyarrow as pa
 
     return pa.table(dict(columns))
 
@@ -91,7 +93,8 @@ def draw_intervals(axes: Any, names: Sequence[object], means: ArrayLike, lows: A
 
 
 def _new_axes() -> Any:
-    import matplotlib.pyplot as plt
+    with brought_by("plot"):
+        import matplotlib.pyplot as plt
 
     return plt.subplots(figsize=(5.4, 3.2), layout="constrained")[1]
 

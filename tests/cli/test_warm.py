@@ -49,6 +49,6 @@ def test_warm_says_what_it_compiled_and_how_long_it_took(monkeypatch):
 
 def test_a_folder_among_temporary_files_is_told_with_what_to_do(monkeypatch):
     place = CodeFolder(find_code_folder().folder, "/home/x cannot be written to (Read-only file system)")
-    monkeypatch.setattr("headstart.cli.doctor.find_code_folder", lambda: place)
+    monkeypatch.setattr("headstart.kernels.keeping.find_code_folder", lambda: place)
     told = json.loads(run("doctor", "--json").stdout)
     assert "export NUMBA_CACHE_DIR=" in told["advice"][0]

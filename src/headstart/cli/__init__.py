@@ -11,6 +11,7 @@ from headstart.cli import audit, compare, decide, demo, doctor, learn, rehearse,
 from headstart.cli.flags import make_plain
 from headstart.cli.terminal import app, out, print_error
 from headstart.errors import HeadstartError
+from headstart.extras import brought_by
 
 __all__ = [
     "app", "audit", "compare", "decide", "demo", "doctor", "learn", "main", "rehearse", "reproduce", "serve", "store",
@@ -39,7 +40,8 @@ make_plain(app)
 def main() -> None:
     """The console script: errors that users can mend are one line, not a traceback."""
     try:
-        app()
+        with brought_by():
+            app()
     except HeadstartError as error:
         print_error(str(error))
         raise SystemExit(1) from None

@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.markup import escape
 from rich.table import Column, Table
 
 from headstart.cli.terminal import CORES, Jobs, Seed, app, check_writable, out, progress_bar
 from headstart.errors import MissingExtraError
+from headstart.extras import brought_by, check_extra
 
 if TYPE_CHECKING:
     from headstart.arrays import Floats, Integers
@@ -22,7 +24,9 @@ def demo(
     runs: Annotated[int, typer.Option(help="Repetitions of the 10,000 users, each with a new log.", min=2)] = 2000,
     seed: Seed = 7,
     jobs: Jobs = CORES,
-    figure: Annotated[Path, typer.Option(help="Where to save the plot (.png or .svg).")] = Path("demo.png"),
+    figure: Annotated[
+        Path | None, typer.Option(help="Where to save the plot (.png or .svg).", show_default="demo.png")
+    ] = None,
     is_served: Annotated[
         bool, typer.Option("--serve", help="Live instead: the service, simulated users over HTTP, a page to watch.")
     ] = False,
@@ -37,7 +41,7 @@ def demo(
     from headstart.experiments.paper import intro
     from headstart.experiments.running.experiment import count_experiment_steps
 
-    check_writable(figure)
+    plot = _choose_plot(figure)
     log = story.example_log(seed)
     out.rule("[bold]Where should the ad go?")
     out.print(
@@ -56,10 +60,26 @@ def demo(
     )
     with progress_bar("10,000 users, six strategies", count_experiment_steps(story.STORY, runs)) as advance:
         results = story.run_strategies(runs, seed, jobs, advance)
-    story.draw_demo(results, figure)
     _print_strategies(list(story.table_rows(results)))
     _print_moral(results, story.START)
-    out.print(f"\nThe curves are in [bold]{figure}[/bold].")
+    if isinstance(plot, Path):
+        story.draw_demo(results, plot)
+        out.print(f"\nThe curves are in [bold]{plot}[/bold].")
+    else:
+        out.print(f"\nThe curves are not drawn: {escape(str(plot))}", highlight=False)
+
+
+def _choose_plot(asked: Path | None) -> Path | MissingExtraError:
+    """Where the curves go; where nobody asked for them and nothing can draw them, why they go nowhere."""
+    try:
+        check_extra("plot")
+    except MissingExtraError as error:
+        if asked is None:
+            return error
+        raise
+    plot = asked or Path("demo.png")
+    check_writable(plot)
+    return plot
 
 
 def _print_verdicts(verdicts: dict[str, Floats], actions: tuple[str, ...], average: str, causal: str) -> None:
@@ -119,10 +139,8 @@ def _serve(users: int, seed: int, *, stay: bool) -> None:
     import tempfile
     import time
 
-    try:
+    with brought_by("serve"):
         from headstart.serve.demo import send_users, serve_introduction
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(error.name or "a part of the service", "serve") from None
 
     with tempfile.TemporaryDirectory() as folder, serve_introduction(Path(folder), seed=seed) as address:
         out.print(f"Started from the introduction's log. Watch it at [bold]{address}/experiments/ads[/bold]")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 import platform
-import re
 import sys
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,11 +15,9 @@ from rich.markup import escape
 
 from headstart import __version__
 from headstart.cli.terminal import AsJson, app, out
-from headstart.kernels import is_compiling
-from headstart.kernels.keeping import find_code_folder
+from headstart.extras import EXTRAS
 
-_CORE = ("numpy", "numba", "scipy", "duckdb", "pyarrow", "ibis-framework")
-_INNER = ("all", "test", "benchmark", "docs")  # extras that are no part of the product by themselves
+_WEIGHTY = ("numpy", "numba", "scipy", "scikit-learn", "duckdb", "pyarrow", "ibis-framework")
 
 
 class Kept(NamedTuple):
@@ -37,18 +35,20 @@ def examine_installation(as_json: AsJson = False) -> None:
 
     [dim]headstart doctor[/dim]
     """
+    from headstart.kernels import is_compiling
+
     kept, extras = _look_at_kept(), _missing_by_extra()
-    advice = _advise(kept)
+    advice = _advise(kept, is_compiling=is_compiling())
     if as_json:
         told = {
             "headstart": __version__,
             "python": platform.python_version(),
             "platform": platform.platform(),
             "cores": os.cpu_count(),
-            "versions": {name: metadata.version(name) for name in _CORE},
+            "versions": _versions(),
             "kernels": kept._asdict(),
             "is_compiling": is_compiling(),
-            "missing": {extra: packages for extra, packages in extras.items() if packages},
+            "missing": {extra: modules for extra, modules in extras.items() if modules},
             "advice": advice,
         }
         sys.stdout.write(json.dumps(told) + "\n")
@@ -58,7 +58,7 @@ def examine_installation(as_json: AsJson = False) -> None:
             "headstart",
             f"{__version__}, Python {platform.python_version()}, {platform.platform()}, {os.cpu_count()} cores",
         ),
-        ("versions", ", ".join(f"{name} {metadata.version(name)}" for name in _CORE)),
+        ("versions", ", ".join(f"{name} {version}" for name, version in _versions().items())),
         ("compiled code", f"{kept.folder}: {kept.compositions} pieces, {kept.megabytes:.0f} MB"),
         *[(f"[{extra}]", _say_extra(extra, missing)) for extra, missing in extras.items()],
     ]
@@ -76,6 +76,8 @@ def _say_extra(extra: str, missing: list[str]) -> str:
 
 
 def _look_at_kept() -> Kept:
+    from headstart.kernels.keeping import find_code_folder
+
     found = find_code_folder()
     files = [path for path in Path(found.folder).rglob("*") if path.is_file()]
     compositions = {path.relative_to(found.folder).parts[0] for path in files if path.suffix == ".nbc"}
@@ -83,17 +85,13 @@ def _look_at_kept() -> Kept:
 
 
 def _missing_by_extra() -> dict[str, list[str]]:
-    """The packages that each extra asks for and that are not there, as the installed package declares them."""
-    found: dict[str, list[str]] = {}
-    for line in metadata.requires("headstart") or []:
-        extra = re.search(r"extra == ['\"]([\w-]+)['\"]", line)
-        name = re.match(r"[\w.-]+", line)
-        if extra is None or name is None or extra[1] in _INNER or "sys_platform" in line:
-            continue
-        missing = found.setdefault(extra[1], [])
-        if name[0] != "headstart" and not _is_installed(name[0]):
-            missing.append(name[0])
-    return found
+    """The modules that each extra brings and that are not there."""
+    return {extra: [name for name in modules if find_spec(name) is None] for extra, modules in EXTRAS.items()}
+
+
+def _versions() -> dict[str, str]:
+    """Of what the numbers come from; an extra's, where it is installed."""
+    return {name: metadata.version(name) for name in _WEIGHTY if _is_installed(name)}
 
 
 def _is_installed(package: str) -> bool:
@@ -104,14 +102,14 @@ def _is_installed(package: str) -> bool:
     return True
 
 
-def _advise(kept: Kept) -> list[str]:
+def _advise(kept: Kept, *, is_compiling: bool) -> list[str]:
     advice = []
     if kept.reason:
         advice.append(
             f"Compiled code is kept among temporary files: {kept.reason}. Name a folder that lasts, e.g. "
             "export NUMBA_CACHE_DIR=/var/cache/headstart"
         )
-    if not is_compiling():
+    if not is_compiling:
         advice.append("NUMBA_DISABLE_JIT is set: everything runs, a hundred times slower. Unset it.")
     elif not kept.compositions:
         advice.append("Nothing is compiled yet, so the first decision takes seconds: run headstart warm.")

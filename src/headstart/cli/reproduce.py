@@ -15,6 +15,7 @@ from rich.table import Table
 
 from headstart.cli.terminal import CORES, Jobs, Seed, app, check_writable, out, progress_bar
 from headstart.errors import MissingExtraError
+from headstart.extras import check_extra
 
 if TYPE_CHECKING:
     from headstart.experiments.running.experiment import Result
@@ -111,6 +112,7 @@ def _print_experiments(experiments: Iterable[AnyExperiment]) -> None:
 def _write_report(experiments: list[AnyExperiment], known: Iterable[AnyExperiment], folder: Path, job: _Job) -> None:
     from headstart.experiments.running.report import ResultsFolder
 
+    check_extra("plot")
     report = ResultsFolder(folder, seed=job.seed, runs=job.runs)
     for experiment in experiments:
         if report.is_finished(experiment):

@@ -11,8 +11,7 @@ import typer
 from rich.markup import escape
 
 from headstart.cli.terminal import app, err, out
-from headstart.errors import MissingExtraError
-from headstart.kernels.keeping import find_code_folder
+from headstart.extras import brought_by
 
 if TYPE_CHECKING:
     from headstart.serve.engine.starting import StartState
@@ -31,12 +30,11 @@ def serve(
 
     [dim]headstart serve ads.toml[/dim] prints the address; open it in a browser to watch.
     """
-    try:
+    with brought_by("serve"):
         from headstart.serve.http.server import run_service
         from headstart.serve.options import ServerOptions
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(error.name or "a part of the service", "serve") from None
     from headstart.addresses import mask_secrets
+    from headstart.kernels.keeping import find_code_folder
     from headstart.serve.config import load_config
 
     if log_level not in ("debug", "info", "warning", "error"):
@@ -85,10 +83,8 @@ def reload(
 
     An error in the file changes nothing.
     """
-    try:
+    with brought_by("serve"):
         from headstart.serve.client import reload_service
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(error.name or "a part of the service", "serve") from None
 
     for name, what in reload_service(url, key=key).items():
         out.print(f"{name}: {what}", highlight=False, markup=False)
@@ -104,10 +100,8 @@ def new_key(
     scopes: Annotated[str, typer.Option(help="Comma-separated: decide, outcome, read, admin.")] = "decide,outcome",
 ) -> None:
     """Make an API key. The secret is shown once; the configuration keeps its hash."""
-    try:
+    with brought_by("serve"):
         from headstart.serve.http.access import draw_key
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(error.name or "a part of the service", "serve") from None
 
     secret, key = draw_key(name, tuple(scope.strip() for scope in scopes.split(",") if scope.strip()))
     split_names = ", ".join(f'"{scope}"' for scope in sorted(key.scopes))

@@ -10,7 +10,8 @@ import typer
 from rich.markup import escape
 
 from headstart.cli.terminal import app, out
-from headstart.errors import MissingExtraError, OptionError
+from headstart.errors import OptionError
+from headstart.extras import brought_by
 
 if TYPE_CHECKING:
     from headstart.serve.engine.anchor import Anchored
@@ -27,10 +28,8 @@ Place = Annotated[str, typer.Argument(help="The service's TOML, a SQLite file, o
 
 def _address(place: str) -> tuple[str, Path | None]:
     """The address of a store, and where its anchor would be."""
-    try:
+    with brought_by("serve"):
         from headstart.serve.config import load_config
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(error.name or "a part of the service", "serve") from None
     if place.endswith(".toml"):
         config = load_config(place)
         return config.store, None if config.anchor is None else Path(config.anchor)

@@ -14,6 +14,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from headstart.addresses import mask_secrets
+from headstart.extras import check_extra
 
 app = typer.Typer(
     name="headstart",
@@ -53,7 +54,8 @@ def progress_bar(what: str, steps: int) -> Iterator[Callable[[int], None]]:
 
 
 def check_writable(path: Path) -> None:
-    """Fail before the work, not after it."""
+    """Fail before the work, not after it, where a figure cannot be drawn or written."""
+    check_extra("plot")
     if path.suffix not in (".png", ".svg"):
         raise typer.BadParameter(f"{path} must end in .png or .svg")
     if not path.parent.is_dir():
@@ -63,7 +65,8 @@ def check_writable(path: Path) -> None:
 
 
 def check_page(path: Path) -> None:
-    """Fail before the work, not after it, where a page cannot be written."""
+    """Fail before the work, not after it, where a page cannot be drawn or written."""
+    check_extra("plot")
     if not path.parent.is_dir():
         raise typer.BadParameter(f"the folder {path.parent} does not exist")
     if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):

@@ -5,11 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-import numpy as np
 from rich.markup import escape
 
 from headstart.cli.terminal import app, err, out
-from headstart.kernels.keeping import find_code_folder
 
 
 @app.command("warm")
@@ -21,6 +19,8 @@ def compile_ahead() -> None:
     Once after installing, or while an image is built; minutes at first, seconds when everything is there. A service
     compiles what its own experiments need when it starts.
     """
+    from headstart.kernels.keeping import find_code_folder
+
     began = time.perf_counter()
     jobs = _jobs()
     for number, (what, job) in enumerate(jobs.items(), 1):
@@ -34,6 +34,8 @@ def compile_ahead() -> None:
 
 def _jobs() -> dict[str, Callable[[], object]]:
     """What users do first, each with a log of a few rows."""
+    import numpy as np
+
     import headstart as hs
     from headstart.parts.warming import warm
 

@@ -10,11 +10,12 @@ from numpy.typing import ArrayLike
 
 from headstart.arrays import Floats, Integers
 from headstart.checks import check_action, check_context
-from headstart.errors import MissingExtraError, OptionError
+from headstart.errors import OptionError
 from headstart.estimates.population import as_population
 from headstart.estimates.regression import Regressor
 from headstart.estimates.summary import Summary, correct_means
 from headstart.evaluators.compiled import CompiledEvaluator
+from headstart.extras import brought_by
 from headstart.kernels import get_outcome, implements, is_exhausted
 from headstart.logs.log import Log
 
@@ -135,10 +136,8 @@ class OutcomeModel(CompiledEvaluator[LinearOutcomeState]):
     @classmethod
     def boosted(cls, log: Log) -> OutcomeModel:
         """Gradient-boosted trees: the paper's xgboost heuristic. Needs the extra `xgboost`."""
-        try:
+        with brought_by("xgboost"):
             from xgboost import XGBRegressor
-        except ImportError:
-            raise MissingExtraError("xgboost", "xgboost") from None
         # Exact splits are what few rows call for, and there four times as quick as histograms.
         method = "exact" if len(log) <= _FEW_ROWS else "hist"
         return cls(log, XGBRegressor(n_jobs=1, tree_method=method))

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from itertools import pairwise
 
+from headstart.extras import brought_by
 from headstart.judgement.audit.audit import Audit
 from headstart.numerals import number
 from headstart.reports.drawing import BLUE, GREEN, GREY, INK, ORANGE, STYLE, as_svg, canvas, shorten
@@ -16,7 +17,8 @@ _MOST_BARS = 15
 
 def draw_figures(audit: Audit) -> dict[str, list[tuple[str, str]]]:
     """Per section of the report, pairs of (description, SVG)."""
-    import matplotlib
+    with brought_by("plot"):
+        import matplotlib
 
     matplotlib.use("Agg")
     figures: dict[str, list[tuple[str, str]]] = {}

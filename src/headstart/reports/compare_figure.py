@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from headstart.extras import brought_by
 from headstart.judgement.compare.comparison import Comparison
 from headstart.judgement.compare.policies import COLD, NAIVE, TODAY
 
@@ -33,7 +34,8 @@ _REFERENCES: dict[str, tuple[str, LineStyleType]] = {
 
 def draw_comparison(comparison: Comparison, path: Path) -> None:
     """Write the figure (.png or .svg); the same comparison gives the same file."""
-    import matplotlib
+    with brought_by("plot"):
+        import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt

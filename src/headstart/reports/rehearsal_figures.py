@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from headstart.extras import brought_by
 from headstart.judgement.rehearsal.policies import AB_TEST, COLD, TODAY, WINNER
 from headstart.judgement.rehearsal.rehearsal import Rehearsal
 from headstart.judgement.rehearsal.worlds import RIGHT
@@ -18,7 +19,8 @@ _LINES = {AB_TEST: (GREY, "--"), COLD: (GREEN, "-."), WINNER: (ORANGE, ":")}
 
 def draw_rehearsal(found: Rehearsal) -> dict[str, list[tuple[str, str]]]:
     """Per section of the report, pairs of (description, SVG)."""
-    import matplotlib
+    with brought_by("plot"):
+        import matplotlib
 
     matplotlib.use("Agg")
     with matplotlib.rc_context(STYLE):

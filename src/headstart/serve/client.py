@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from headstart.errors import MissingExtraError
+from headstart.extras import brought_by
 from headstart.serve.talking import (
     Attempt,
     Fallback,
@@ -192,10 +192,8 @@ def _try(http: httpx.Client, attempt: Attempt) -> Reply:
 
 def import_httpx() -> ModuleType:
     """The library that carries requests, or what to install."""
-    try:
+    with brought_by("serve"):
         import httpx
-    except ImportError:
-        raise MissingExtraError("httpx", "serve") from None
     return httpx
 
 

@@ -13,12 +13,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from headstart.errors import MissingExtraError
+from headstart.extras import brought_by
 from headstart.serve.client import Client, RequestFailed
 from headstart.serve.talking import Rest
 from headstart.serve.units import Unit
 
-try:
+with brought_by("openfeature"):
     from openfeature.evaluation_context import EvaluationContext
     from openfeature.exception import (
         FlagNotFoundError,
@@ -30,8 +30,6 @@ try:
     from openfeature.flag_evaluation import FlagResolutionDetails, FlagValueType, Reason
     from openfeature.provider import AbstractProvider, Metadata
     from openfeature.track import TrackingEventDetails
-except ImportError:
-    raise MissingExtraError("openfeature-sdk", "openfeature") from None
 
 if TYPE_CHECKING:
     from headstart.serve.config import Label

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from headstart.arrays import Floats, Integers
-from headstart.errors import MissingExtraError, OptionError
+from headstart.errors import OptionError
+from headstart.extras import brought_by
 from headstart.logs.log import Log
 from headstart.worlds.drawn import DrawnWorld, freeze
 from headstart.worlds.installed import installed_file
@@ -28,10 +29,8 @@ UNIT = 10_000.0  # dollars of 1978's earnings: makes an outcome's standard devia
 
 
 def _read_stata(file: Path) -> Any:
-    try:
+    with brought_by("trials"):
         pandas = import_module("pandas")
-    except ImportError:
-        raise MissingExtraError("pandas", "trials") from None
     return pandas.read_stata(file)
 
 

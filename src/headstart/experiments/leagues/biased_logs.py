@@ -17,6 +17,7 @@ from headstart.estimates.summary import Summary
 from headstart.evaluators import DoublyRobust, IPSWeighting
 from headstart.experiments.relatives import AnchorTS, Commensurate, OtO
 from headstart.experiments.running.experiment import Case, Experiment, Result, Setting
+from headstart.extras import brought_by
 from headstart.logs.log import Log
 from headstart.oracles import UCB, KnowledgeGradient, MinUCB, RobustThompson, ThompsonNormal
 from headstart.parts.contracts import Oracle
@@ -221,7 +222,8 @@ def _summarise(results: Iterator[Result]) -> Iterator[Result]:
 
 def draw_frontier(results: Sequence[Result], path: Path) -> None:
     """Across: the average ratio on good logs; up: that on bad ones; a panel per gap, at the longest horizon."""
-    import matplotlib.pyplot as plt
+    with brought_by("plot"):
+        import matplotlib.pyplot as plt
 
     points: dict[float, dict[str, dict[str, Curve]]] = defaultdict(lambda: defaultdict(dict))
     for result in results:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from headstart.experiments.paper.yahoo import YahooExperiment
 from headstart.experiments.running.experiment import Experiment, Result
+from headstart.extras import brought_by
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +30,8 @@ def label_of(result: Result, without: Sequence[str] = ()) -> str:
 
 def draw_figure(experiment: Experiment | YahooExperiment, results: Sequence[Result], path: Path) -> None:
     """Mean cumulative regret over rounds, bands from the 20th to the 80th percentile, a panel per setting."""
-    import matplotlib
+    with brought_by("plot"):
+        import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt

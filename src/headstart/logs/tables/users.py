@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from headstart.errors import ContextError, LogError
+from headstart.extras import brought_by
 from headstart.logs.log import Log
 from headstart.logs.tables.batches import read_batches
 from headstart.logs.tables.connection import DatabaseLimits, log_errors
@@ -59,7 +60,8 @@ def open_users(source: object, context_names: Sequence[str] = ()) -> UserTable:
 
     The columns of a Log or a matrix are numbers already, and are called by `context_names`.
     """
-    import pyarrow as pa
+    with brought_by("logs"):
+        import pyarrow as pa
 
     if isinstance(source, UserTable):
         return source

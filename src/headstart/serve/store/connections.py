@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from headstart.addresses import mask_secrets
-from headstart.errors import MissingExtraError
+from headstart.extras import brought_by
 from headstart.serve.errors import StoreCorrupt, StoreUnavailable
 from headstart.serve.store.events import Row
 
@@ -106,10 +106,8 @@ class Connections:
         connection_class: type[Connection[Row]] | None = None,
         settings: tuple[str, ...] = (),
     ) -> None:
-        try:
+        with brought_by("postgres"):
             import psycopg
-        except ImportError:
-            raise MissingExtraError("psycopg", "postgres") from None
         self._psycopg = psycopg
         self._connection_class = connection_class or psycopg.Connection
         self.address, self.deadline = address, deadline

@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import cache
 
 from headstart.errors import LogError
+from headstart.extras import brought_by
 from headstart.logs.tables.connection import DatabaseLimits, log_errors
 from headstart.logs.tables.sources.databases import Database, find_database
 from headstart.logs.tables.sources.nested import unnest
@@ -49,7 +50,7 @@ def open_source(source: object, format: str | None, settings: DatabaseLimits, qu
         thing = find_files(source, SUFFIXES, format) if is_path(source) else source
     place = thing.place if isinstance(thing, Files | Database) else type(source).__name__
     chosen = known.get(format or "")
-    with log_errors(place):
+    with brought_by("logs"), log_errors(place):
         if isinstance(chosen, SourceKind):
             if chosen.takes_files != isinstance(thing, Files) and not chosen.recognises(thing):
                 raise LogError(f"{place} cannot be read in the format {chosen.name!r}")

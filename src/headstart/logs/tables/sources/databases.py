@@ -10,17 +10,15 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 from headstart.addresses import mask_secrets
-from headstart.errors import LogError, MissingExtraError
+from headstart.errors import LogError
 from headstart.logs.tables.columns import check_column
 
 _MARK = "::"
 _URLS = ("postgresql://", "postgres://")
 _SUFFIXES = (".duckdb", ".ddb", ".sqlite", ".sqlite3", ".db")
 _MAGIC = {"sqlite": (0, b"SQLite format 3\0"), "duckdb": (8, b"DUCK")}  # where a file of it says so
-Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -98,11 +96,3 @@ def _kind_of(path: Path) -> str | None:
 def is_database(kind: str) -> Callable[[object], bool]:
     """What recognises this kind of database."""
     return lambda thing: isinstance(thing, Database) and thing.kind == kind
-
-
-def needs_extra(use: Callable[[], Found]) -> Found:
-    """What a driver gives; an error that says how to get it where it is not installed."""
-    try:
-        return use()
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(error.name or "a database's driver", "databases") from None

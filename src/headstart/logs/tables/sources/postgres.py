@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from headstart.addresses import mask_secrets
 from headstart.errors import LogError
+from headstart.extras import brought_by
 from headstart.logs.tables.connection import DatabaseLimits, in_words
-from headstart.logs.tables.sources.databases import Database, is_database, needs_extra
+from headstart.logs.tables.sources.databases import Database, is_database
 from headstart.logs.tables.sources.opened import Opened, SourceKind
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ _PATIENCE = 10  # seconds to connect
 
 def open_postgres(database: Database, settings: DatabaseLimits) -> Opened:
     """The table, or what the query gives, over a session that only reads."""
-    backend = needs_extra(lambda: _connect(database.address))
+    with brought_by("databases"):
+        backend = _connect(database.address)
     if database.query is not None:
         return Opened(_ask(backend, database.query), "PostgreSQL query", database.place)
     (own,) = backend.con.execute("SELECT current_schema()").fetchone()

@@ -7,8 +7,9 @@ import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from headstart.extras import brought_by
 from headstart.logs.tables.connection import DatabaseLimits
-from headstart.logs.tables.sources.databases import Database, is_database, needs_extra
+from headstart.logs.tables.sources.databases import Database, is_database
 from headstart.logs.tables.sources.opened import Opened, SourceKind
 
 if TYPE_CHECKING:
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 
 def open_sqlite(database: Database, settings: DatabaseLimits) -> Opened:
     """The table, or what the query gives, over a connection that cannot write."""
-    backend = needs_extra(lambda: _connect(Path(database.address)))
+    with brought_by("databases"):
+        backend = _connect(Path(database.address))
     if database.query is not None:
         return Opened(backend.sql(database.query), "SQLite query", database.place)
     _, name = database.choose([("", table) for table in backend.list_tables()])

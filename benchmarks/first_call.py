@@ -1,0 +1,74 @@
+"""A new process from its start to the first decision: interpreter, imports, log, start, one play.
+
+With nothing compiled yet (an empty cache folder) and with compiled code from the cache, beside what other libraries
+need to their first decision, and beside importing numba, which is part of it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+
+from benchmarks.timing import Cost, cost_of, print_table
+
+_LOG = """
+import numpy as np
+rng = np.random.default_rng(1)
+actions, outcomes = rng.integers(0, 3, 1000), rng.random(1000)
+"""
+_OURS = f"""{_LOG}
+import headstart as hs
+hs.start(hs.Log(actions, outcomes, propensities=np.full(1000, 1 / 3)), rng=1).play()
+"""
+_UCB = "import headstart as hs; hs.UCB(3).play()"
+_JOBS = {
+    "import numba": "import numba",
+    "import headstart": "import headstart",
+    "headstart: UCB, one decision": _UCB,
+    "headstart: start from a log of 1,000 rows, one decision": _OURS,
+    "River: UCB, one decision": "from river import bandit; bandit.UCB(delta=1).pull([0, 1, 2])",
+    "MABWiser: UCB fitted to 1,000 rows, one decision": f"""{_LOG}
+from mabwiser.mab import MAB, LearningPolicy
+mab = MAB([0, 1, 2], LearningPolicy.UCB1(alpha=1.0))
+mab.fit(actions, outcomes)
+mab.predict()
+""",
+}
+
+
+def _best(code: str, goes: int = 4) -> Cost:
+    """The quickest of several new processes."""
+    return min((cost_of([sys.executable, "-c", code]) for _ in range(goes)), key=lambda cost: cost.worked)
+
+
+def _compiling(code: str) -> Cost:
+    """One process that finds no compiled code."""
+    with tempfile.TemporaryDirectory() as folder:
+        kept = os.environ.get("NUMBA_CACHE_DIR")
+        os.environ["NUMBA_CACHE_DIR"] = folder
+        try:
+            return cost_of([sys.executable, "-c", code])
+        finally:
+            os.environ.pop("NUMBA_CACHE_DIR")
+            if kept is not None:
+                os.environ["NUMBA_CACHE_DIR"] = kept
+
+
+def main() -> None:
+    """Print the table."""
+    cost_of([sys.executable, "-c", _OURS])  # what is compiled is in the cache from here on
+    rows = [(name, _best(code)) for name, code in _JOBS.items()]
+    rows += [
+        ("headstart: UCB, one decision, nothing compiled yet", _compiling(_UCB)),
+        ("headstart: start, one decision, nothing compiled yet", _compiling(_OURS)),
+    ]
+    print_table(
+        "A new process to its first decision and its end",
+        ("", "seconds", "of work", "peak memory"),
+        [(name, f"{c.seconds:.2f}", f"{c.worked:.2f}", f"{c.megabytes:.0f} MB") for name, c in rows],
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -8,7 +8,7 @@ from sklearn.linear_model import LinearRegression
 
 import headstart as hs
 from headstart.errors import OptionError
-from headstart.estimates.doubly_robust import calibrate, cut
+from headstart.estimates.shares import calibrate, cut
 
 
 def drain(evaluator, context, action) -> list[float]:
@@ -190,6 +190,7 @@ class Table:
     def __init__(self, log: hs.Log) -> None:
         self._log = log
         self.n_actions, self.n_features, self.encoding = log.n_actions, log.n_features, log.encoding
+        self.action_names = log.action_names
         self.has_propensities = True
         self.outcome_range = float(log.outcomes.min()), float(log.outcomes.max())
 

@@ -69,7 +69,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="where the files are made, and removed again")
     given = parser.parse_args()
     family, k = FAMILIES[given.family], given.actions
-    truth = true_means(given.kind, family, k)
+    truth = true_means(given.kind, family, k, 10 * given.rows)
     print(f"{given.tables} tables of {given.rows:,} rows, {given.kind}, {k} actions, {given.family} family")
     found: dict[str, list[tuple[Floats, Floats]]] = {"lines": [], "chosen": []}
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:

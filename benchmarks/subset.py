@@ -52,16 +52,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--logs", type=int, default=200)
     parser.add_argument("--rows", type=int, default=1000)
+    parser.add_argument("--first", type=int, default=0, help="the number of the first log, a seed")
+    parser.add_argument("--policies", nargs="*", choices=sorted(POLICIES), default=list(POLICIES))
     parser.add_argument("--family", choices=sorted(FAMILIES), default="reported")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     stream, d = FAMILIES[given.family]
     print(f"deviation of standardised errors, {given.logs} logs of {given.rows:,} rows, {d} columns, 1 decided on")
-    for name, strength in POLICIES.items():
+    for name in given.policies:
+        strength = POLICIES[name]
         for k in (2, 5):
             for has_propensities in (True, False):
                 found = []
-                for i in range(given.logs):
+                for i in range(given.first, given.first + given.logs):
                     rng = np.random.default_rng([stream, given.rows, k, i])
                     found.append(
                         standardised_errors(*draw(rng, given.rows, k, d, strength, has_propensities=has_propensities))

@@ -69,10 +69,11 @@ def main() -> None:
                     found.append(
                         standardised_errors(*draw(rng, given.rows, k, d, strength, has_propensities=has_propensities))
                     )
-                level, slope = np.array(found).transpose(1, 0, 2).reshape(2, -1)
+                level, slope = np.array(found).transpose(1, 0, 2)  # (logs, K) each
                 told = "logged" if has_propensities else "estimated"
                 words = f"{name:12} K = {k}  {told:9} propensities"
-                error = level.std() / np.sqrt(2 * level.size)
+                squares = ((level - level.mean()) ** 2).mean(axis=1)  # of a log's actions, which go together
+                error = squares.std(ddof=1) / np.sqrt(given.logs) / (2.0 * level.std())
                 print(f"{words}  level {level.std():.2f} ± {error:.2f}  slope {slope.std():.2f}", flush=True)
 
 

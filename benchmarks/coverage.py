@@ -2,7 +2,7 @@
 
 python -m benchmarks.coverage                 # the grid of intervals, 300 logs a cell: some minutes
 python -m benchmarks.coverage --means         # 2,000 logs of 300 rows and 5 actions of each kind, for DoublyRobust
-python -m benchmarks.coverage --robust        # DoublyRobust by kind, K, N, true and estimated propensities: an hour
+python -m benchmarks.coverage --robust        # DoublyRobust by kind, K, N, true and estimated propensities: hours
 """
 
 from __future__ import annotations
@@ -94,18 +94,20 @@ def show_means(n_logs: int) -> None:
 
 
 def show_robust(
-    family: Family, n_logs: int, kinds: list[str], actions: list[int], sizes: list[int], first: int
+    family: Family, n_logs: int, fewest: int, kinds: list[str], actions: list[int], sizes: list[int], first: int
 ) -> None:
-    """Coverage of `intervals()` and of mean ± 1.96 s.e., pooled over actions and of the worst action."""
+    """Coverage of `intervals()` and of mean ± 1.96 s.e., pooled over actions and of the worst action; and the share
+    of intervals of which `DoublyRobust.note` says that they may be short."""
     print(f"DoublyRobust, 95 % intervals, {family.name} family, {n_logs} logs of 1,000 rows, fewer of more")
     print(
-        f"{'':12} {'K':>2} {'N':>6} propensities  logs  held   ±    worst action  mean ± 1.96 s.e.  rmse    ms a log"
+        f"{'':12} {'K':>2} {'N':>6} propensities  logs  held   ±    worst action  said to be short  "
+        "mean ± 1.96 s.e.  rmse    ms a log"
     )
     for kind in kinds:
         for k in actions:
             truth = true_means(kind, family, k)
             for n in sizes:
-                n_drawn = max(15, int(n_logs * (1000 / n) ** 0.6))
+                n_drawn = max(fewest, int(n_logs * (1000 / n) ** 0.6))
                 logs = range(first, first + n_drawn)
                 for is_estimated in (False, True):
                     found = _cover(kind, family, k, n, logs, truth, is_estimated=is_estimated)
@@ -114,7 +116,7 @@ def show_robust(
 
 
 def _cover(kind: str, family: Family, k: int, n: int, logs: range, truth: Floats, *, is_estimated: bool) -> str:
-    held, plain, errors, seconds = [], [], [], 0.0
+    held, said, plain, errors, seconds = [], [], [], [], 0.0
     for number in logs:
         log = draw_log(np.random.default_rng([family.stream, 1, k, n, number]), kind, family, k, n)
         began = time.process_time()
@@ -123,12 +125,14 @@ def _cover(kind: str, family: Family, k: int, n: int, logs: range, truth: Floats
         summary, (low, high) = evaluator.summary(), evaluator.intervals()
         seconds += time.process_time() - began
         held.append((low <= truth) & (truth <= high))
+        said.append(len(summary.doubtful) / k)
         plain.append(np.abs(summary.means - truth) <= 1.959964 * summary.standard_errors)
         errors.append(np.nan_to_num(summary.means - truth))
     shares = np.mean(held, axis=1)  # of a log's actions, which are not independent
     error = float(shares.std(ddof=1) / np.sqrt(len(logs)))
     return (
-        f"{shares.mean():.3f} {error:.3f}  {np.mean(held, axis=0).min():.2f}  {np.mean(plain):15.3f}"
+        f"{shares.mean():.3f} {error:.3f}  {np.mean(held, axis=0).min():.2f}  {np.mean(said):16.2f}"
+        f"  {np.mean(plain):15.3f}"
         f"  {np.sqrt(np.mean(np.square(errors))):15.4f}  {1000 * seconds / len(logs):7.0f}"
     )
 
@@ -143,11 +147,12 @@ def main() -> None:
     parser.add_argument("--actions", type=int, nargs="*", default=[2, 5, 20], help="of --robust")
     parser.add_argument("--sizes", type=int, nargs="*", default=[1000, 5000, 20_000], help="of --robust")
     parser.add_argument("--first", type=int, default=0, help="of --robust: the number of the first log, a seed")
+    parser.add_argument("--fewest", type=int, default=15, help="of --robust: logs of a cell at least")
     given = parser.parse_args()
     if given.robust:
         warnings.simplefilter("ignore")
         family, n_logs = FAMILIES[given.family], given.logs or 200
-        show_robust(family, n_logs, given.kinds, given.actions, given.sizes, given.first)
+        show_robust(family, n_logs, given.fewest, given.kinds, given.actions, given.sizes, given.first)
     elif given.means:
         show_means(given.logs or 2000)
     else:

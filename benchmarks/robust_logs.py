@@ -117,10 +117,10 @@ def draw_log(rng: Rng, kind: str, family: Family, k: int, n: int) -> hs.Log:
 
 
 @cache
-def true_means(kind: str, family: Family, k: int) -> Floats:
-    """Of each action over all users, (K,)."""
+def true_means(kind: str, family: Family, k: int, n_users: int = _USERS) -> Floats:
+    """Of each action over all users, (K,), of which so many are drawn."""
     rng, total, n = np.random.default_rng([family.stream, 0]), np.zeros(k), 100_000
-    for _ in range(_USERS // n):
+    for _ in range(n_users // n):
         scores, _pulls = _scores(family.draw_users(rng, n), family, k, is_bent=KINDS[kind].is_bent)
         total += KINDS[kind].mean(scores).mean(axis=0)
-    return total / (_USERS // n)
+    return total / (n_users // n)

@@ -52,24 +52,28 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--logs", type=int, default=200)
     parser.add_argument("--rows", type=int, default=1000)
+    parser.add_argument("--first", type=int, default=0, help="the number of the first log, a seed")
+    parser.add_argument("--policies", nargs="*", choices=sorted(POLICIES), default=list(POLICIES))
     parser.add_argument("--family", choices=sorted(FAMILIES), default="reported")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     stream, d = FAMILIES[given.family]
     print(f"deviation of standardised errors, {given.logs} logs of {given.rows:,} rows, {d} columns, 1 decided on")
-    for name, strength in POLICIES.items():
+    for name in given.policies:
+        strength = POLICIES[name]
         for k in (2, 5):
             for has_propensities in (True, False):
                 found = []
-                for i in range(given.logs):
+                for i in range(given.first, given.first + given.logs):
                     rng = np.random.default_rng([stream, given.rows, k, i])
                     found.append(
                         standardised_errors(*draw(rng, given.rows, k, d, strength, has_propensities=has_propensities))
                     )
-                level, slope = np.array(found).transpose(1, 0, 2).reshape(2, -1)
+                level, slope = np.array(found).transpose(1, 0, 2)  # (logs, K) each
                 told = "logged" if has_propensities else "estimated"
                 words = f"{name:12} K = {k}  {told:9} propensities"
-                error = level.std() / np.sqrt(2 * level.size)
+                squares = ((level - level.mean()) ** 2).mean(axis=1)  # of a log's actions, which go together
+                error = squares.std(ddof=1) / np.sqrt(given.logs) / (2.0 * level.std())
                 print(f"{words}  level {level.std():.2f} ± {error:.2f}  slope {slope.std():.2f}", flush=True)
 
 

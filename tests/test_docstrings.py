@@ -15,7 +15,7 @@ MADE = {
     "Audit", "Comparison", "ControlLine", "Curve", "DecisionTable", "Reading", "Readings", "Rehearsal", "Started",
 }  # fmt: skip
 CONTRACTS = {"Oracle", "Evaluator"}
-WARNINGS = {"OverlapWarning", "TrimmingWarning"}
+WARNINGS = {"OverlapWarning", "ShortIntervalWarning", "TrimmingWarning"}
 REFUSE_NOTHING = {"HistoricalAverage", "NoLog", "OutcomeModel", "Summary", "suggest_trust"}
 NAMES = [name for name in hs.__all__ if not isinstance(getattr(hs, name), ModuleType)]
 

@@ -23,7 +23,7 @@ _NAMES = {  # module -> the public names that it holds
     "estimates.propensity": (
         "LogisticPropensity", "OverlapWarning", "TrimmingWarning", "calibration", "estimate_propensities",
     ),
-    "estimates.summary": ("Summary",),
+    "estimates.summary": ("ShortIntervalWarning", "Summary"),
     "evaluators": (
         "BalancedWeighting", "Capped", "DoublyRobust", "ExactMatching", "ForestMatching", "HistoricalAverage",
         "IPSWeighting", "LinearModel", "NoLog", "OutcomeModel", "PropensityMatching",

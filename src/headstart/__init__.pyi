@@ -10,7 +10,7 @@ from headstart.estimates.propensity import (
     calibration,
     estimate_propensities,
 )
-from headstart.estimates.summary import Summary
+from headstart.estimates.summary import ShortIntervalWarning, Summary
 from headstart.evaluators import (
     BalancedWeighting,
     Capped,
@@ -123,6 +123,7 @@ __all__ = [
     "Readings",
     "Rehearsal",
     "RobustThompson",
+    "ShortIntervalWarning",
     "SlidingWindowUCB",
     "StartOptions",
     "Started",

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from headstart.estimates.doubly_robust import calibrate, cut
+from headstart.estimates.shares import calibrate, cut
 from headstart.estimates.summary import correct_means, variance_within
 
 

@@ -8,7 +8,7 @@ from sklearn.linear_model import LinearRegression
 
 import headstart as hs
 from headstart.errors import OptionError
-from headstart.estimates.doubly_robust import calibrate, cut
+from headstart.estimates.shares import calibrate, cut
 
 
 def drain(evaluator, context, action) -> list[float]:
@@ -66,6 +66,21 @@ def test_the_error_says_that_weights_were_cut():
     summary = hs.DoublyRobust(log).summary()
     assert 20 < summary.means[0] < 35
     assert summary.means[0] + 1.96 * summary.standard_errors[0] > 100
+
+
+def test_what_calibration_moved_by_chance_is_no_error():
+    """Contexts that have nothing to do with outcomes: calibration moves the means by chance alone, which 400 logs
+    would see as errors that are too wide. Two right answers differ by sums of squares s, so what is left of the
+    square is 0 in the mean but for what is cut off below: E max(z^2 - 1, 0) = 0.48 of s."""
+    from headstart.estimates.doubly_robust import _allow_for_moves
+
+    rng, left, chance = np.random.default_rng(1), 0.0, 0.0
+    for _ in range(400):
+        terms = rng.standard_normal(200)
+        left += float(_allow_for_moves(np.zeros(200, dtype=np.int64), terms, 1, None)[0]) ** 2
+        chance += float(terms @ terms)
+    assert left / chance == pytest.approx(0.48, abs=4 * 1.3 / np.sqrt(400))
+    np.testing.assert_allclose(_allow_for_moves(np.array([0, 1, 1]), np.array([3.0, 0.0, -2.0]), 3, None), [3, 2, 0])
 
 
 def test_three_equal_outcomes_do_not_make_an_action_noiseless():
@@ -190,6 +205,7 @@ class Table:
     def __init__(self, log: hs.Log) -> None:
         self._log = log
         self.n_actions, self.n_features, self.encoding = log.n_actions, log.n_features, log.encoding
+        self.action_names = log.action_names
         self.has_propensities = True
         self.outcome_range = float(log.outcomes.min()), float(log.outcomes.max())
 

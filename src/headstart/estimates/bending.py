@@ -14,11 +14,20 @@ from typing import NamedTuple
 import numpy as np
 
 from headstart.arrays import Floats, Integers
-from headstart.estimates.boosting import Boosted, Rows, boost
+from headstart.estimates.boosting import Boosted, Model, Rows, boost, learn_trees
 from headstart.estimates.cells import Residuals, every_so_many, find_steps, stands_out
 from headstart.estimates.cross_fit import deal_folds
 from headstart.estimates.curves import Curves, propose_curves
-from headstart.estimates.ridge import predict_for, standardise
+from headstart.estimates.ridge import (
+    Regressions,
+    StandardUnits,
+    find_units,
+    fit,
+    predict_actions,
+    predict_for,
+    standardise,
+    sum_rows,
+)
 from headstart.estimates.weighted import root_sum_square
 
 LINES, CURVES, TREES = "lines", "curves", "boosted trees"
@@ -34,13 +43,15 @@ class Predicted(NamedTuple):
     inside: Floats  # (n, K) for the log's rows
     outside: Floats | None  # (m, K) for users, if there are any
     how: str = LINES
+    curves: Curves | None = None  # of the columns, beside them
+    rounds: int = 0  # of boosted trees, on top
+    gain: float = 0.0  # the share of the squared errors of lines, for rows left out, that it takes off
 
 
 class _Fit(NamedTuple):
     """A regression's predictions, and the squared errors of the rows left out."""
 
     found: Predicted
-    curves: Curves | None
     errors: Floats  # (n,) residuals of the rows' own actions
 
 
@@ -52,6 +63,8 @@ def choose_regression(
     contexts: Floats,
     users: Floats | None = None,
     units: Integers | None = None,
+    *,
+    tries_trees: bool = True,
 ) -> Predicted:
     """Predictions for every row by the others, and for users, by the simplest regression that is as good as any."""
     standard = standardise(contexts, *([] if users is None else [users]))
@@ -59,18 +72,23 @@ def choose_regression(
     if n < _FEWEST_ROWS or d == 0:
         return Predicted(*predict_for(actions, outcomes, n_actions, *standard))
     weights = _weigh(actions, n_actions, propensities)
-    best: _Fit | None = None
-    for curves in (None, *propose_curves(standard[0])):
-        predicted = predict_for(actions, outcomes, n_actions, *_expand(curves, standard))
-        found = Predicted(*predicted, LINES if curves is None else CURVES)
-        tried = _Fit(found, curves, outcomes - found.inside[np.arange(n), actions])
-        if best is None or _is_better(tried.errors, best.errors, weights, units):
-            best = tried
-    assert best is not None
-    is_bent = best.curves is not None and n >= MANY_ROWS  # what bends may bend more than curves can
-    if not (is_bent or _looks_bent(standard[0], actions, n_actions, best.errors)):
-        return best.found
-    return _try_trees(best, actions, outcomes, n_actions, weights, standard, units)
+    tried = [_fit(curves, actions, outcomes, n_actions, standard) for curves in (None, *propose_curves(standard[0]))]
+    lines = best = tried[0]
+    for other in tried[1:]:
+        best = other if _is_better(other.errors, best.errors, weights, units) else best
+    is_bent = best.found.curves is not None and n >= MANY_ROWS  # what bends may bend more than curves can
+    if tries_trees and (is_bent or _looks_bent(standard[0], actions, n_actions, best.errors)):
+        best = _try_trees(best, actions, outcomes, n_actions, weights, standard, units)
+    left = float(weights @ best.errors**2) / max(float(weights @ lines.errors**2), 1e-300)
+    return best.found._replace(gain=1.0 - left)
+
+
+def _fit(
+    curves: Curves | None, actions: Integers, outcomes: Floats, n_actions: int, standard: tuple[Floats, ...]
+) -> _Fit:
+    predicted = predict_for(actions, outcomes, n_actions, *_expand(curves, standard))
+    found = Predicted(*predicted, LINES if curves is None else CURVES, curves)
+    return _Fit(found, outcomes - found.inside[np.arange(actions.size), actions])
 
 
 def _try_trees(
@@ -81,14 +99,41 @@ def _try_trees(
     weights: Floats,
     standard: tuple[Floats, ...],
     units: Integers | None,
-) -> Predicted:
-    expanded = _expand(best.curves, standard)
+) -> _Fit:
+    expanded = _expand(best.found.curves, standard)
     rows = Rows(actions, outcomes, n_actions, standard[0], expanded[0])
     boosted: Boosted = boost(rows, weights, _deal(actions.size, units))
-    if not _is_better(outcomes - boosted.own, best.errors, weights, units):
-        return best.found
+    errors = outcomes - boosted.own
+    if not _is_better(errors, best.errors, weights, units):
+        return best
     outside = boosted.predict_users(standard[1], expanded[1]) if len(standard) > 1 else None
-    return Predicted(boosted.predict_rows(rows), outside, TREES)
+    found = Predicted(boosted.predict_rows(rows), outside, TREES, best.found.curves, boosted.rounds)
+    return _Fit(found, errors)
+
+
+class Learnt(NamedTuple):
+    """A regression that was chosen, learnt from rows, for anybody."""
+
+    units: StandardUnits
+    curves: Curves | None
+    lines: Regressions
+    trees: Model | None
+
+    def predict(self, contexts: Floats) -> Floats:
+        """m_a(x) of every action for these contexts, (m, K)."""
+        (standard,) = own = (self.units.apply(contexts),)
+        (expanded,) = _expand(self.curves, own)
+        return predict_actions(self.lines, expanded) if self.trees is None else self.trees.predict(standard, expanded)
+
+
+def learn_chosen(chosen: Predicted, actions: Integers, outcomes: Floats, n_actions: int, contexts: Floats) -> Learnt:
+    """The regression that was chosen on these rows, learnt from all of them."""
+    units = find_units(contexts)
+    own = (units.apply(contexts),)
+    (expanded,) = _expand(chosen.curves, own)
+    trees = learn_trees(Rows(actions, outcomes, n_actions, *own, expanded), chosen.rounds) if chosen.rounds else None
+    lines = fit(sum_rows(expanded, outcomes, actions, n_actions)) if trees is None else trees.lines
+    return Learnt(units, chosen.curves, lines, trees)
 
 
 def _expand(curves: Curves | None, matrices: tuple[Floats, ...]) -> tuple[Floats, ...]:

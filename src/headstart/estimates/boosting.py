@@ -38,14 +38,31 @@ class Rows(NamedTuple):
 
 
 class _Trees(Protocol):
+    def predict(self, X: Floats) -> Floats: ...
+
     def staged_predict(self, X: Floats) -> Iterator[Floats]: ...
 
 
-class _Model(NamedTuple):
-    """Lines and trees of all folds but one."""
+class Model(NamedTuple):
+    """Lines and trees that were learnt from some rows."""
 
     lines: Regressions
     trees: _Trees
+
+    def predict(self, contexts: Floats, expanded: Floats) -> Floats:
+        """Lines and all rounds of the trees, (m, K)."""
+        predicted = predict_actions(self.lines, expanded)
+        for a in range(predicted.shape[1]):
+            predicted[:, a] += self.trees.predict(_as_seen(contexts, np.full(len(contexts), a)))
+        return predicted
+
+    def predict_staged(self, rounds: int, contexts: Floats, expanded: Floats) -> Floats:
+        """Lines and the first so many rounds of the trees, (m, K)."""
+        predicted = predict_actions(self.lines, expanded)
+        for a in range(predicted.shape[1]):
+            staged = self.trees.staged_predict(_as_seen(contexts, np.full(len(contexts), a)))
+            predicted[:, a] += next(islice(staged, rounds - 1, None))
+        return predicted
 
 
 class Boosted(NamedTuple):
@@ -54,19 +71,19 @@ class Boosted(NamedTuple):
     own: Floats  # (n,) every row's prediction for its own action
     rounds: int
     folds: Integers  # (n,)
-    models: tuple[_Model, ...]
+    models: tuple[Model, ...]
 
     def predict_rows(self, rows: Rows) -> Floats:
         """Every action's prediction for the rows learnt from, each by the model that did not see it, (n, K)."""
         predicted = np.empty((self.folds.size, rows.n_actions))
         for fold, model in enumerate(self.models):
             held = self.folds == fold
-            predicted[held] = _predict(model, self.rounds, rows.contexts[held], rows.expanded[held])
+            predicted[held] = model.predict_staged(self.rounds, rows.contexts[held], rows.expanded[held])
         return predicted
 
     def predict_users(self, contexts: Floats, expanded: Floats) -> Floats:
         """Every action's prediction for other users, averaged over the models, (m, K)."""
-        found = [_predict(model, self.rounds, contexts, expanded) for model in self.models]
+        found = [model.predict_staged(self.rounds, contexts, expanded) for model in self.models]
         return np.asarray(np.mean(found, axis=0))
 
 
@@ -80,7 +97,7 @@ def boost(rows: Rows, weights: Floats, folds: Integers) -> Boosted:
     with threadpool_limits(1):  # sums of several threads have no order
         for fold in range(int(folds.max()) + 1):
             held, kept = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
-            models.append(_learn(rows.take(kept), stages[-1]))
+            models.append(learn_trees(rows.take(kept), stages[-1]))
             asked = rows.take(held)
             lines = predict_actions(models[-1].lines, asked.expanded)[np.arange(held.size), asked.actions]
             after = models[-1].trees.staged_predict(_as_seen(asked.contexts, asked.actions))
@@ -92,7 +109,8 @@ def boost(rows: Rows, weights: Floats, folds: Integers) -> Boosted:
     return Boosted(staged[:, best], stages[best], folds, tuple(models))
 
 
-def _learn(rows: Rows, n_rounds: int) -> _Model:
+def learn_trees(rows: Rows, n_rounds: int) -> Model:
+    """Lines of all these rows, and trees on what they leave over."""
     from sklearn.ensemble import HistGradientBoostingRegressor
 
     n, d, k = rows.actions.size, rows.contexts.shape[1], rows.n_actions
@@ -110,16 +128,7 @@ def _learn(rows: Rows, n_rounds: int) -> _Model:
         random_state=0,
     )
     seen = _as_seen(rows.contexts[part], rows.actions[part])
-    return _Model(lines, trees.fit(seen, (rows.outcomes - without)[part]))
-
-
-def _predict(model: _Model, rounds: int, contexts: Floats, expanded: Floats) -> Floats:
-    """Lines and the first so many rounds of the trees, (m, K)."""
-    predicted = predict_actions(model.lines, expanded)
-    for a in range(predicted.shape[1]):
-        staged = model.trees.staged_predict(_as_seen(contexts, np.full(len(contexts), a)))
-        predicted[:, a] += next(islice(staged, rounds - 1, None))
-    return predicted
+    return Model(lines, trees.fit(seen, (rows.outcomes - without)[part]))
 
 
 def _as_seen(contexts: Floats, actions: Integers) -> Floats:

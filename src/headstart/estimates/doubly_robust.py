@@ -10,26 +10,21 @@ Right if the propensities or the regression are right. Two forms:
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from headstart.arrays import Floats, Integers
-from headstart.estimates.bending import LINES, MANY_ROWS
 from headstart.estimates.intervals import MeanSpread, OutcomeShape, mean_intervals, shape_of_rows
-from headstart.estimates.population import balancing_weights, find_shift
+from headstart.estimates.missed import missed_by
+from headstart.estimates.population import find_shift
 from headstart.estimates.regression import Regressor, predict_others
-from headstart.estimates.ridge import fit, predict_actions, predict_for, predict_left_out, standardise, sum_rows
+from headstart.estimates.ridge import standardise
+from headstart.estimates.shares import share_rows
 from headstart.estimates.summary import CorrectedMeans, Summary, correct_means
-from headstart.estimates.weighted import root_sum_square
-from headstart.logs.any_log import AnyLog
 from headstart.logs.log import Log
 from headstart.randomness import RNG
-
-# What estimated propensities and regressions are taken to have missed of the confounding by curves, of what they
-# found: sqrt(50 / rows of the action), at most all of it: two errors that fall as n^(-1/4) have such a product. Where
-# the log has too few rows for trees to be tried wherever something bends, what bends otherwise is missed more often.
-_MISSED_ROWS, _MISSED_BY_FEW = 50.0, 200.0
 
 
 def robust_terms(actions: Integers, outcomes: Floats, weights: Floats, predicted: Floats) -> Floats:
@@ -46,10 +41,11 @@ class RobustMeans(NamedTuple):
     corrected: CorrectedMeans
     left: OutcomeShape  # of the residuals; `is_binary`: of the outcomes
     how: str  # the regression of the outcome
+    doubtful: tuple[int, ...] = ()  # actions whose intervals may be too short (`missed`)
 
     @property
     def summary(self) -> Summary:
-        return self.corrected.summary
+        return replace(self.corrected.summary, doubtful=self.doubtful)
 
     def intervals(self, level: float) -> tuple[Floats, Floats]:
         """Lower and upper ends, (K,) each, by `estimates.intervals`; infinite for an action never shown."""
@@ -76,142 +72,43 @@ def robust_means(
     shift = 0.0 if users is None else find_shift(log.contexts, users, log.units)
     users = users if shift > 0.0 else None
     standard = standardise(log.contexts, *([] if users is None else [users]))
-    target = np.zeros(standard[0].shape[1]) if users is None else shift * standard[1].mean(axis=0)
-    shares, moves = _shares(actions, k, 1.0 / log.propensities, standard[0], target, is_tilted=users is not None)
-    inside, outside, how = predict_others(log, estimator, n_folds, rng, users)
+    tilt = None if users is None else shift * standard[1].mean(axis=0)
+    shares, moves = share_rows(actions, k, 1.0 / log.propensities, standard[0], tilt)
+    predicted = predict_others(log, estimator, n_folds, rng, users)
+    inside, outside = predicted.inside, predicted.outside
     missed = np.zeros(k)
     if outside is not None:
         missed = (1.0 - shift) * (outside.mean(axis=0) - inside.mean(axis=0))
         outside = inside.mean(axis=0) + shift * (outside - inside.mean(axis=0))
     residuals = outcomes - inside[np.arange(actions.size), actions]
-    # What cut and calibration changed is the difference of two answers to one question: a sign of their error.
-    allowances: Floats = np.hypot(np.bincount(actions, moves * residuals, k), missed)
-    if log.is_estimated and users is None and estimator is None and standard[0].shape[1]:
-        allowances = np.hypot(allowances, _find_missed(log, standard[0], shares, inside))
+    allowances: Floats = np.hypot(_allow_for_moves(actions, moves * residuals, k, log.units), missed)
+    doubtful: tuple[int, ...] = ()
+    if users is None and estimator is None:
+        curves = missed_by(log, inside, shares)
+        allowances, doubtful = np.hypot(allowances, curves.allowances), curves.doubtful
     corrected = correct_means(actions, outcomes, shares, inside, outside, allowances, log.units)
-    return RobustMeans(corrected, _shape_left(actions, outcomes, residuals, k), how)
+    return RobustMeans(corrected, shape_left(actions, outcomes, residuals, k), predicted.how, doubtful)
 
 
-def _shape_left(actions: Integers, outcomes: Floats, residuals: Floats, n_actions: int) -> OutcomeShape:
+def shape_left(actions: Integers, outcomes: Floats, residuals: Floats, n_actions: int) -> OutcomeShape:
+    """Of the residuals; `is_binary`: of the outcomes."""
     left = shape_of_rows(actions, residuals, n_actions)
     return left._replace(is_binary=bool(np.isin(outcomes, (0.0, 1.0)).all()))
 
 
-def _find_missed(log: Log, contexts: Floats, shares: Floats, inside: Floats) -> Floats:
-    """What curves that nobody found may have moved each mean by, (K,), in the measure of those that were found.
+def _allow_for_moves(actions: Integers, terms: Floats, n_actions: int, units: Integers | None) -> Floats:
+    """How far cut and calibration moved each mean, (K,), beyond chance.
 
-    Found is how far the mean is from what lines alone would have said, chance taken off: regressions that are lines,
-    and rows that count alike but for their linear imbalance. Where policy and outcomes are lines the two agree; where
-    they bend together it is confounding. What all actions show together counts for each.
+    What they changed is the difference of two answers to one question: a sign of their error. The difference of two
+    right answers is chance, whose square is the sum of the terms' squares; it is taken off as far as it can be told:
+    a single row cannot tell its chance from what it moved, m rows of a kind can but for 1 / m of it.
     """
-    actions, outcomes, k = log.actions, log.outcomes, log.n_actions
-    plain, _ = _shares(actions, k, np.ones(actions.size), contexts, np.zeros(contexts.shape[1]))
-    lines, _ = predict_for(actions, outcomes, k, contexts)
-    rows, apart = np.arange(actions.size), inside - lines
-    moved = shares * (outcomes - inside[rows, actions]) - plain * (outcomes - lines[rows, actions])
-    squares = np.zeros(k)
-    for a in range(k):
-        influence = (apart[:, a] - apart[:, a].mean()) / actions.size + np.where(actions == a, moved, 0.0)
-        noise = root_sum_square(influence, log.units)
-        squares[a] = (apart[:, a].mean() + moved[actions == a].sum()) ** 2 - noise * noise
-    counts = np.bincount(actions, minlength=k)
-    together = float(squares[counts > 0].mean())
-    rows_missed = _MISSED_ROWS if actions.size >= MANY_ROWS else _MISSED_BY_FEW
-    missed = np.minimum(1.0, np.sqrt(rows_missed / np.maximum(counts, 1)))
-    return np.where(counts > 0, missed * np.sqrt(np.maximum(np.maximum(squares, together), 0.0)), 0.0)
-
-
-def _shares(
-    actions: Integers,
-    n_actions: int,
-    weights: Floats,
-    contexts: Floats,
-    target: Floats,
-    *,
-    is_tilted: bool = False,
-) -> tuple[Floats, Floats]:
-    """A share per row, which sum to 1 over an action's rows, and how far it is from the plain one, each (n,).
-
-    `target` is where the contexts' means belong: at 0, the log's own, or tilted to another population's. The tilt is
-    no error: then only the cut counts as a move.
-    """
-    shares, moves = np.empty(actions.size), np.empty(actions.size)
-    d = contexts.shape[1]
+    allowances = np.zeros(n_actions)
     for a in range(n_actions):
-        rows = np.flatnonzero(actions == a)
-        if rows.size == 0:
-            continue
-        plain = weights[rows] / weights[rows].sum()
-        share = cut(plain, 1.0 / np.sqrt(rows.size))
-        if d and not is_tilted:
-            share = calibrate(share, contexts[rows], target)
-        moves[rows] = plain - share
-        if d and is_tilted:  # far from the rows' own means: weights that stay positive
-            share = balancing_weights(contexts[rows], target, d * float(share @ share), share)
-        shares[rows] = share
-    return shares, moves
-
-
-def cut(shares: Floats, most: float) -> Floats:
-    """Shares of which none is above `most` (at least 1/n); what is cut off goes to the others in proportion."""
-    while True:
-        over = shares > most * (1.0 + 1e-12)
-        if not over.any():
-            return shares
-        full = shares >= most
-        rest = shares[~full].sum()
-        if rest <= 0.0:
-            return np.full(shares.size, 1.0 / shares.size)
-        shares = np.where(full, most, shares * ((1.0 - most * full.sum()) / rest))
-
-
-def calibrate(shares: Floats, contexts: Floats, target: Floats) -> Floats:
-    """Shares moved, by as little as can be, so that the mean of the (standardised) contexts comes nearer to the
-    target.
-
-    v_i (1 + (x_i - mean)'l), l = (S + d sum(v^2) I)^-1 (target - mean), S the weighted covariance: the calibration of
-    survey sampling (Deville and Sarndal 1992) with a ridge of the size that d chance imbalances of so many rows have.
-    What the regression got wrong of a linear outcome is then mostly balanced away.
-    """
-    mean = shares @ contexts
-    centred = contexts - mean
-    spread = (centred * shares[:, None]).T @ centred
-    spread.flat[:: spread.shape[0] + 1] += spread.shape[0] * (shares @ shares)
-    moved: Floats = shares * (1.0 + centred @ np.linalg.solve(spread, target - mean))
-    return moved
-
-
-def robust_table_means(table: AnyLog, sample: Log) -> RobustMeans:
-    """The means of a table with propensities: the regression from a sample, the correction from sums over all rows.
-
-    With a line m_a(x) = c + b'x that is fixed, mean_a = m_a(mean of x) + (sum w y - sum w m_a(x)) / sum w needs only
-    sums of w, w y, w x and x, which the database gives. The lines are the ridge's of a sample; each row's influence
-    varies as in the sample, so the standard errors are the sample's times sqrt(sampled rows / rows). At this size
-    weights are neither cut nor calibrated. An action of which the sample has no row has no standard error.
-    """
-    sums, contexts = table.action_sums(), table.context_sums()
-    n, k = float(sums.n.sum()), table.n_actions
-    with np.errstate(divide="ignore", invalid="ignore"):
-        weighted = contexts.wx / sums.w[:, None]
-        levels = sums.wy / sums.w
-    centre = contexts.x.sum(axis=0) / n
-    known, everyone, theirs = standardise(sample.contexts, centre[None], np.nan_to_num(weighted))
-    fitted = fit(sum_rows(known, sample.outcomes, sample.actions, k))
-    means = (
-        predict_actions(fitted, everyone)[0] + levels - predict_actions(fitted, theirs)[np.arange(k), np.arange(k)]
-    )
-    assert sample.propensities is not None
-    weights = 1.0 / sample.propensities
-    shares = weights / np.bincount(sample.actions, weights, k)[sample.actions]
-    inside = predict_left_out(fitted, known, sample.actions, sample.outcomes)
-    found = correct_means(sample.actions, sample.outcomes, shares, inside, units=sample.units)
-    shrink = np.sqrt(len(sample) / n)
-    residuals = sample.outcomes - inside[np.arange(len(sample)), sample.actions]
-    corrected = CorrectedMeans(
-        Summary(np.where(sums.n > 0, means, np.nan), found.summary.standard_errors * shrink, found.summary.variances),
-        found.errors * shrink,
-        found.scatters,
-        found.sizes / shrink**2,
-        found.tilts * shrink,
-    )
-    return RobustMeans(corrected, _shape_left(sample.actions, sample.outcomes, residuals, k), LINES)
+        mine = np.flatnonzero(actions == a)
+        moved = terms[mine] if units is None else np.bincount(units[mine], terms[mine])
+        squares = float(moved @ moved)
+        if squares > 0.0:
+            untold = squares / float(np.abs(moved).sum()) ** 2
+            allowances[a] = np.sqrt(max(float(moved.sum()) ** 2 - squares * (1.0 - untold), 0.0))
+    return allowances

@@ -110,11 +110,30 @@ def _moves(centre: Floats, spread: Floats) -> Bools:
     return moves
 
 
-def standardise(contexts: Floats, *others: Floats) -> tuple[Floats, ...]:
-    """The columns that move, centred and scaled by the first matrix's mean and spread, in every matrix."""
+class StandardUnits(NamedTuple):
+    """The columns that move, and what centres and scales them."""
+
+    moving: Bools  # (d,) of all columns
+    centres: Floats  # (m,)
+    scales: Floats  # (m,)
+
+    def apply(self, contexts: Floats) -> Floats:
+        """These columns of other rows in the same units, (n, m)."""
+        standard: Floats = (contexts[:, self.moving] - self.centres) / self.scales
+        return standard
+
+
+def find_units(contexts: Floats) -> StandardUnits:
+    """The units in which these rows' columns have mean 0 and spread 1."""
     centre, spread = contexts.mean(axis=0), contexts.std(axis=0)
     moving = _moves(centre, spread)
-    return tuple((matrix[:, moving] - centre[moving]) / spread[moving] for matrix in (contexts, *others))
+    return StandardUnits(moving, centre[moving], spread[moving])
+
+
+def standardise(contexts: Floats, *others: Floats) -> tuple[Floats, ...]:
+    """The columns that move, centred and scaled by the first matrix's mean and spread, in every matrix."""
+    units = find_units(contexts)
+    return tuple(units.apply(matrix) for matrix in (contexts, *others))
 
 
 def sum_rows(contexts: Floats, outcomes: Floats, groups: Integers, n_groups: int) -> Floats:

@@ -9,7 +9,7 @@ variance leans on that of all actions, and the error is widened from the normal'
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +34,9 @@ class Summary(Displayed):
     ----------
     means, standard_errors, variances
         (K,) arrays: of each action the mean outcome, its honest standard error, and the variance of one outcome.
+    doubtful
+        Actions whose standard error may be too small all the same: outcomes and the policy bend together, and the
+        action has too few rows to follow it by (`estimates.missed`).
 
     Examples
     --------
@@ -47,6 +50,7 @@ class Summary(Displayed):
     means: Floats
     standard_errors: Floats  # honest: what the mean would vary by over logs of this kind
     variances: Floats  # of one outcome of the action, over the population
+    doubtful: tuple[int, ...] = ()
 
     @property
     def n_actions(self) -> int:
@@ -67,6 +71,7 @@ class Summary(Displayed):
     def _tell(self) -> Display:
         return Display(
             f"Summary of {self.n_actions} actions",
+            (f"Beware: {word_doubts(self.doubtful)}.",) if self.doubtful else (),
             columns={
                 "action": list(range(self.n_actions)),
                 "mean": self.means.tolist(),
@@ -90,7 +95,21 @@ class Summary(Displayed):
         """The same means, none of them worth more than so many plays, (K,); 0: as if the log did not show it."""
         with np.errstate(divide="ignore", invalid="ignore"):
             least = np.where(plays > 0.0, np.sqrt(self.variances / plays), np.inf)
-        return Summary(self.means, np.fmax(self.standard_errors, least), self.variances)
+        return replace(self, standard_errors=np.fmax(self.standard_errors, least))
+
+
+class ShortIntervalWarning(UserWarning):
+    """An interval may hold the truth less often than it says."""
+
+
+def word_doubts(names: Sequence[object]) -> str:
+    """What is to be said of the intervals of doubtful actions."""
+    many = len(names) > 1
+    which = f"actions {', '.join(str(each) for each in names)}" if many else f"action {names[0]}"
+    return (
+        f"outcomes and the policy bend together, and {which} {'have' if many else 'has'} too few rows to follow "
+        f"it by: the {'intervals of these means' if many else 'interval of its mean'} may be too short"
+    )
 
 
 class CorrectedMeans(NamedTuple):

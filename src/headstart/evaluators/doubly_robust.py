@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
 from headstart.arrays import Floats
 from headstart.checks import check_number
 from headstart.errors import OptionError
-from headstart.estimates.doubly_robust import robust_means, robust_table_means
+from headstart.estimates.doubly_robust import robust_means
 from headstart.estimates.population import as_population
 from headstart.estimates.regression import Regressor
-from headstart.estimates.summary import Summary
+from headstart.estimates.summary import ShortIntervalWarning, Summary, word_doubts
+from headstart.estimates.table_means import robust_table_means
 from headstart.evaluators.compiled import BudgetEvaluator, check_has_propensities
 from headstart.logs.any_log import AnyLog
 from headstart.logs.log import Log
@@ -31,8 +34,8 @@ class DoublyRobust(BudgetEvaluator):
     Parameters
     ----------
     log
-        A Log, or a LogTable: then lines and errors are those of 100,000 rows drawn by lot, and the means are
-        corrected by sums over all rows (`robust_table_means`).
+        A Log, or a LogTable: then regression and errors are those of 100,000 rows drawn by lot, and the means are
+        corrected over all rows (`robust_table_means`): by sums where the regression is lines, else batch by batch.
     estimator
         Any scikit-learn regressor. By default ridge regressions per action that lean on slopes common to all
         (`estimates/ridge.py`), each row predicted by all others; with curves of the columns, or boosted trees on top,
@@ -82,6 +85,7 @@ class DoublyRobust(BudgetEvaluator):
             sample = log.sample(SAMPLE_ROWS, rng=0)
             is_whole = len(sample) == len(log)
             self._estimate = robust_means(sample) if is_whole else robust_table_means(log, sample)
+        self._names = tuple(log.action_names)
         super().__init__(log, self._estimate.summary.means, self._worth(log), self._estimate.corrected.scatters)
 
     def _worth(self, log: AnyLog) -> Floats:
@@ -103,12 +107,21 @@ class DoublyRobust(BudgetEvaluator):
         """What m_a is: "lines", "curves", "boosted trees", or the name of the estimator that was given."""
         return self._estimate.how
 
+    @property
+    def note(self) -> str:
+        """What must be said of the intervals, in words; "" if nothing."""
+        return word_doubts([self._names[a] for a in self._estimate.doubtful]) if self._estimate.doubtful else ""
+
     def intervals(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Lower and upper ends of an interval for each mean, (K,) each; infinite for an action never shown.
 
         Wilson's for outcomes that are 0 or 1, Student's with the skewness undone for others (`estimates.intervals`):
-        where outcomes are rare or skewed they hold the truth more often than mean ± 1.96 standard errors.
+        where outcomes are rare or skewed they hold the truth more often than mean ± 1.96 standard errors. Where
+        propensities were estimated and an action has too few rows for curves to be followed, a ShortIntervalWarning
+        says that its interval may be too short.
         """
+        if self.note:
+            warnings.warn(self.note, ShortIntervalWarning, stacklevel=2)
         return self._estimate.intervals(check_number("level", level, 0.0, 1.0))
 
     def summary(self) -> Summary:

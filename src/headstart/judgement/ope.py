@@ -10,7 +10,7 @@ Rows of one unit (`log.units`) are added up before they are squared. For a polic
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -20,9 +20,11 @@ from headstart.arrays import Bools, Floats, Integers
 from headstart.checks import check_number, check_whole
 from headstart.errors import LogError, OptionError
 from headstart.estimates.cross_fit import check_folds, deal_folds
-from headstart.estimates.doubly_robust import cut
 from headstart.estimates.intervals import MeanSpread, mean_intervals, shape_of_rows, skewness_of, tilt_of
+from headstart.estimates.missed import Missed, missed_by
 from headstart.estimates.regression import Regressor, predict_from, predict_others
+from headstart.estimates.shares import cut
+from headstart.estimates.summary import word_doubts
 from headstart.estimates.weighted import Ratio, kish_size, root_sum_square, weigh_ratio
 from headstart.evaluators.compiled import check_has_propensities
 from headstart.logs.log import Log
@@ -45,6 +47,7 @@ class Estimate:
     high: float
     n_effective: float  # rows of the policy's own that would weigh as much: (sum w)^2 / sum w^2
     method: str
+    note: str = ""  # what must be said of the interval, in words
 
 
 def estimate_values(
@@ -116,7 +119,8 @@ def doubly_robust(
     the regression are.
 
     (Dudik et al. 2011.) Weights are normalised to shares, and a share above 1 / sqrt(rows that agree) is cut, as in
-    `estimates.doubly_robust`; what the cut moved is counted as error. `estimator` is any scikit-learn regressor,
+    `estimates.doubly_robust`; what the cut moved is counted as error, and so is, with estimated propensities, what
+    curves that nobody found may have moved (`estimates.missed`). `estimator` is any scikit-learn regressor,
     fitted per action to the other folds; by default lines, curves or boosted trees, as the rows left out advise
     (`estimates.bending`). Resamples keep the predictions.
     """
@@ -133,7 +137,10 @@ def doubly_robust(
     pulls = shares * (residuals - correction) / np.maximum(1.0 - shares, 0.5)  # without the row's own pull
     moved = (expected - expected.mean()) / max(n - 1, 1)
     allowance = float((weights / weights.sum() - shares) @ residuals)
-    influence = np.append(pulls + moved, allowance)  # what the cut changed is an error that no row answers for
+    missed = missed_by(log, predicted) if estimator is None else Missed(np.zeros(log.n_actions), ())
+    played = chances.mean(axis=0)
+    # What the cut changed, and curves that nobody found may have: errors that no row answers for.
+    influence = np.append(pulls + moved, [allowance, float(played @ missed.allowances)])
     found = _Found(
         "doubly robust",
         Ratio(float(expected.mean()) + correction, influence),
@@ -144,7 +151,9 @@ def doubly_robust(
     def value_of(rows: Integers) -> float:
         return float(expected[rows].mean() + _cut_shares(weights[rows]) @ residuals[rows])
 
-    return _tell(found, log, shares, residuals, level, _resample_values(value_of, n, bootstrap, rng))
+    told = _tell(found, log, shares, residuals, level, _resample_values(value_of, n, bootstrap, rng))
+    doubtful = [log.action_names[a] for a in missed.doubtful if played[a] > 0.0]
+    return replace(told, note=word_doubts(doubtful)) if doubtful else told
 
 
 def direct_method(

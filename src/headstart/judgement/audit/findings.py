@@ -11,10 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from headstart.arrays import Floats
-from headstart.estimates.doubly_robust import robust_means, robust_table_means
+from headstart.estimates.doubly_robust import robust_means
 from headstart.estimates.periods import PERIOD
 from headstart.estimates.population import find_shift
 from headstart.estimates.summary import Summary
+from headstart.estimates.table_means import robust_table_means
 from headstart.judgement.audit.checks.actions import ActionsFinding, describe_actions
 from headstart.judgement.audit.checks.balance import BalanceFinding, TotalsFinding, check_totals, describe_balance
 from headstart.judgement.audit.checks.calibration import describe_calibration

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from headstart.estimates.summary import word_doubts
 from headstart.judgement.audit.checks.actions import ActionFinding
 from headstart.judgement.audit.checks.balance import LARGE
 from headstart.judgement.audit.reasons import Found, percent
@@ -293,6 +294,16 @@ def find_unread(audit: Audit) -> Iterator[Found]:
         yield Found(
             f"not adjusted for, because it is text of too many values: {some}",
             "if the action was chosen by it, group its values in the source",
+        )
+
+
+def find_short_intervals(audit: Audit) -> Iterator[Found]:
+    """Curves confound, and some actions have too few rows for them to be followed."""
+    if audit.summary.doubtful:
+        names = [audit.actions.actions[a].name for a in audit.summary.doubtful]
+        yield Found(
+            word_doubts(names),
+            "log the chances that the actions had, or wait for more rows; until then do not lean on these intervals",
         )
 
 

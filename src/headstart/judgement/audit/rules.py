@@ -18,6 +18,7 @@ from headstart.judgement.audit.grounds import (
     find_one_action,
     find_other_users,
     find_refuted,
+    find_short_intervals,
     find_telling_columns,
     find_thin_overlap,
     find_tipping,
@@ -198,6 +199,14 @@ RULES: tuple[Rule[Audit], ...] = (
         "cap",
         "propensities were estimated: what else decided who saw what, no log can show",
         find_estimated,
+    ),
+    Rule(
+        "short interval",
+        "summary",
+        "note",
+        "propensities were estimated, curves moved the means beyond chance (1 in 20), and an action has fewer than "
+        "400 rows",
+        find_short_intervals,
     ),
     Rule("not shown", "actions", "note", "an action has no rows", find_unshown),
     Rule("unclear lead", "actions", "note", "the interval of the lead holds 0", find_unclear_lead),

@@ -20,8 +20,9 @@ import numpy as np
 
 from headstart.arrays import Floats, Integers
 from headstart.errors import OptionError
-from headstart.estimates.doubly_robust import cut, robust_terms
+from headstart.estimates.doubly_robust import robust_terms
 from headstart.estimates.ridge import fit, predict_actions, predict_for, standardise, sum_rows
+from headstart.estimates.shares import cut
 from headstart.estimates.summary import Summary
 from headstart.estimates.weighted import kish_size
 from headstart.forest import HonestForest
@@ -59,7 +60,7 @@ def choose_by_context(
     weights = np.ones(n) if decides_on_all else undo_choices(log, standard)
     if not trust.any():
         return decide_coldly(seen, log, horizon, options, rng)
-    known = None if decides_on_all else levels
+    known = None if decides_on_all or levels is None else at_average_user(levels, log, standard, weights)
     prior, expanded = choose_prior(plain, log.actions, log.outcomes, k, trust, weights, options.linear_prior, known)
     prior = prior.counted(kept)
     if decides_on_all and n >= options.forest.fewest_rows:
@@ -143,19 +144,49 @@ def undo_choices(log: Log, standard: Floats) -> Floats:
     return weights
 
 
-def _inflate(weights: Floats, contexts: Floats, outcomes: Floats) -> float:
-    """tr(B^-1 M B^-1) / (s^2 tr B^-1): B the weighted sum of xx', M that of w^2 e^2 xx', e residuals, s^2 their
-    weighted variance."""
+def at_average_user(levels: Summary, log: Log, standard: Floats, weights: Floats) -> Summary:
+    """Means over all users as levels at the log's average user, by the columns decided on.
+
+    Where these columns stand is then given, and the error of a mean over all users counts their chance too: b'Rb / n
+    of its square, b the slopes of weighted rows and R the columns' correlations. Slopes are estimated, so at least
+    half of the square stays.
+    """
+    n, errors = len(log), levels.standard_errors.copy()
+    correlations = standard.T @ standard / n
+    for a in np.flatnonzero(np.isfinite(errors)):
+        rows = np.flatnonzero(log.actions == a)
+        if rows.size:
+            slopes = _slopes(weights[rows], standard[rows], log.outcomes[rows]).slopes
+            given = float(slopes @ correlations @ slopes) / n
+            errors[a] *= np.sqrt(max(1.0 - given / errors[a] ** 2, 0.5)) if errors[a] > 0.0 else 1.0
+    return replace(levels, standard_errors=errors)
+
+
+class _Slopes(NamedTuple):
+    """A weighted regression of one action's rows."""
+
+    slopes: Floats  # (m,)
+    inverse: Floats  # (m, m) B^-1, B the weighted sum of xx'
+    centred: Floats  # (n, m)
+    squares: Floats  # (n,) of residuals
+
+
+def _slopes(weights: Floats, contexts: Floats, outcomes: Floats) -> _Slopes:
     total = weights.sum()
     x, y = contexts - weights @ contexts / total, outcomes - weights @ outcomes / total
     spread = (weights * x.T) @ x
     spread.flat[:: spread.shape[0] + 1] += spread.shape[0]  # as many rows of one standard unit: few rows tell little
     slopes = np.linalg.solve(spread, (weights * y) @ x)
-    squares = (y - x @ slopes) ** 2
-    variance = float(weights @ squares / total)
+    return _Slopes(slopes, np.linalg.inv(spread), x, (y - x @ slopes) ** 2)
+
+
+def _inflate(weights: Floats, contexts: Floats, outcomes: Floats) -> float:
+    """tr(B^-1 M B^-1) / (s^2 tr B^-1): B the weighted sum of xx', M that of w^2 e^2 xx', e residuals, s^2 their
+    weighted variance."""
+    _, inverse, x, squares = _slopes(weights, contexts, outcomes)
+    variance = float(weights @ squares / weights.sum())
     if variance <= 0.0:
         return 1.0
-    inverse = np.linalg.inv(spread)
     sandwich = inverse @ ((weights**2 * squares * x.T) @ x) @ inverse
     return max(float(np.trace(sandwich) / (variance * np.trace(inverse))), 1e-9)
 

@@ -117,8 +117,7 @@ class LinearModel(CompiledEvaluator[LinearModelState]):
 
     def __init__(self, log: AnyLog, features: Features | None = None, ridge: float = 1.0) -> None:
         # A table is asked for its sums before anything else: it then checks its rows in the pass that sums them.
-        is_summed = not isinstance(log, Log) and not isinstance(features, FeatureFunction)
-        products = log.product_sums() if is_summed else None
+        products = None if isinstance(log, Log) or isinstance(features, FeatureFunction) else log.product_sums()
         if log.n_features == 0:
             raise LogError("LinearModel needs contexts and the log has none: give Log(..., contexts=...)")
         phi = check_features(features, log.n_actions, log.n_features)

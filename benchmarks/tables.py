@@ -12,13 +12,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from itertools import combinations_with_replacement
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import duckdb
 
-from benchmarks.timing import print_table
+from benchmarks.spark import start_spark
+from benchmarks.timing import family_seconds, print_table
 from headstart.evaluators import IPSWeighting, LinearModel
 from headstart.logs.tables import LogTable, scan_log
 
@@ -63,14 +65,19 @@ class Took(NamedTuple):
     processor: float
 
 
-def compare(ours: Callable[[], Any], bare: Callable[[], Any], goes: int) -> tuple[Took, Took]:
+def compare(
+    ours: Callable[[], Any],
+    bare: Callable[[], Any],
+    goes: int,
+    processor: Callable[[], float] = time.process_time,
+) -> tuple[Took, Took]:
     """The least that each took, in turn so that a busy machine is busy for both."""
     seconds: tuple[list[Took], list[Took]] = [], []
     for _ in range(goes):
         for job, kept in zip((ours, bare), seconds, strict=True):
-            started = time.perf_counter(), time.process_time()
+            started = time.perf_counter(), processor()
             job()
-            kept.append(Took(time.perf_counter() - started[0], time.process_time() - started[1]))
+            kept.append(Took(time.perf_counter() - started[0], processor() - started[1]))
     mine, theirs = (Took(*map(min, zip(*kept, strict=True))) for kept in seconds)
     return mine, theirs
 
@@ -122,6 +129,28 @@ def print_ratios(path: Path, goes: int) -> None:
     print(f"A uniform sample of 10,000 rows: {time.perf_counter() - started:.2f} s.", flush=True)
 
 
+def print_spark(path: Path, goes: int) -> None:
+    """The same from a Spark frame in local mode, against the same queries by Spark; the processor's are the JVM's."""
+    session = start_spark()
+    session.read.parquet(str(path)).createOrReplaceTempView("log")
+    columns = {"action": "action", "outcome": "outcome", "contexts": CONTEXTS, "propensity": "propensity"}
+
+    def open_frame() -> LogTable:
+        return scan_log(session.read.parquet(str(path)), **columns)
+
+    jobs = [
+        ("scan_log, IPSWeighting", lambda: IPSWeighting(open_frame()), BARE_WEIGHTING),
+        ("scan_log, LinearModel: Gram matrices", lambda: LinearModel(open_frame()), bare_gram()),
+    ]
+    rows = []
+    for name, ours, query in jobs:
+        bare = partial(lambda query: session.sql(query).collect(), query)
+        rows.append(compare_row(name, *compare(ours, bare, goes, family_seconds)))
+    print_table(
+        "The same on Spark, in local mode", ("statistics", "headstart", "bare Spark query", "ratio", "CPU"), rows
+    )
+
+
 def print_memory(path: Path) -> None:
     """The peak of a fresh process that opens the file and builds both evaluators."""
     command = [sys.executable, "-m", "benchmarks.tables", "--peak-of", str(path)]
@@ -156,6 +185,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--goes", type=int, default=5, help="of each query; the best counts")
     parser.add_argument("--folder", type=Path, help="where the file is made, and removed again")
+    parser.add_argument("--spark", action="store_true", help="also from a Spark frame, in local mode")
     parser.add_argument("--peak-of", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.peak_of:
@@ -167,6 +197,8 @@ def main() -> None:
         print(f"\n{path.stat().st_size / 1e9:.2f} GB of Parquet.", flush=True)
         print_ratios(path, arguments.goes)
         print_memory(path)
+        if arguments.spark:
+            print_spark(path, arguments.goes)
 
 
 if __name__ == "__main__":

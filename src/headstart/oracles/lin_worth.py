@@ -64,8 +64,8 @@ def _most_a_play(ahead: float, scale: float, square: float, q: float, height: fl
     """What one model's part of `_gain` is at most, by a square that is at most the true one.
 
     With q in flight, m more plays raise a model's part by the integral of the normal density at (centre - best) / s
-    over s from s(q) to s(q + m), and s rises ever less with the plays and falls with the square: at most `height`, the
-    density's largest value there, times s(q + 1) - s(q) a play. With none in flight a model that puts the action
+    over s from s(q) to s(q + m), and s rises ever less with the plays and falls with the square: at most `height`,
+    the density's largest value there, times s(q + 1) - s(q) a play. With none in flight a model that puts the action
     `ahead` of the best also brings that much with the first play.
     """
     after = math.sqrt(square + 1.0 / (q + 1.0))
@@ -102,7 +102,7 @@ def _gain(belief: LinearBelief, forecast: Forecast, a: int, best: float, in_flig
 @kernel
 def choose(state: LinearLearning, context: Floats, available: Bools, forecast: Forecast) -> tuple[int, int]:
     """The action that looks best for a user who has been glanced at, and the one worth most with what it teaches."""
-    # Arrays and not the tuples that hold them: these would be copied at each of the calls that most users end with.
+    # The bounds stand here and are no kernel: handing over the arrays took longer than the arithmetic does.
     chances, centres, squares, scales = state.belief.chances, forecast.centres, forecast.squares, forecast.scales
     values, top = forecast.values, density(0.0)
     greedy = best_available(values, available)

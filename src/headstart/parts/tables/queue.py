@@ -100,7 +100,7 @@ class Queue:
 
 
 def _take_as_same(first: Floats, last: Floats, share: float, out: Floats, rows: Integers) -> int:
-    """The share times the chances at the first place, into `out`; the `rows` where the last has others, and how many."""
+    """The share times the chances at the first place, into `out`; `rows` where the last differs, and how many."""
     n = 0
     for i in range(first.shape[0]):
         is_same = True

@@ -1,6 +1,7 @@
 """Statistics where the data is: headstart's queries against hand-written ones, on one thread, and their memory.
 
-`python -m benchmarks.tables --rows 100000000` for a file that does not fit into it.
+A path to statistics end to end (a bare query opens the file too), and of a table that has been checked before.
+`python -m benchmarks.tables --rows 100000000` for a file that does not fit into memory.
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from itertools import combinations_with_replacement
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 
-from benchmarks.timing import print_table
+from benchmarks.spark import start_spark
+from benchmarks.timing import family_seconds, print_table
 from headstart.evaluators import IPSWeighting, LinearModel
 from headstart.logs.tables import LogTable, scan_log
 
@@ -55,15 +58,34 @@ def open_file(path: Path) -> LogTable:
     return scan_log(path, action="action", outcome="outcome", contexts=CONTEXTS, propensity="propensity", threads=1)
 
 
-def compare(ours: Callable[[], Any], bare: Callable[[], Any], goes: int) -> tuple[float, float]:
-    """Best seconds of each, taken in turn so that a busy machine is busy for both."""
-    seconds: tuple[list[float], list[float]] = [], []
+class Took(NamedTuple):
+    """Seconds by the clock and of the processor."""
+
+    clock: float
+    processor: float
+
+
+def compare(
+    ours: Callable[[], Any],
+    bare: Callable[[], Any],
+    goes: int,
+    processor: Callable[[], float] = time.process_time,
+) -> tuple[Took, Took]:
+    """The least that each took, in turn so that a busy machine is busy for both."""
+    seconds: tuple[list[Took], list[Took]] = [], []
     for _ in range(goes):
         for job, kept in zip((ours, bare), seconds, strict=True):
-            started = time.perf_counter()
+            started = time.perf_counter(), processor()
             job()
-            kept.append(time.perf_counter() - started)
-    return min(seconds[0]), min(seconds[1])
+            kept.append(Took(time.perf_counter() - started[0], processor() - started[1]))
+    mine, theirs = (Took(*map(min, zip(*kept, strict=True))) for kept in seconds)
+    return mine, theirs
+
+
+def compare_row(name: str, mine: Took, theirs: Took) -> tuple[str, ...]:
+    """A row of the table: seconds of each by the clock, the ratio of these, and that of the processor's."""
+    ratios = f"{mine.clock / theirs.clock:.2f}", f"{mine.processor / theirs.processor:.2f}"
+    return name, f"{mine.clock:.2f} s", f"{theirs.clock:.2f} s", *ratios
 
 
 def bare_gram() -> str:
@@ -75,30 +97,58 @@ def bare_gram() -> str:
 
 def print_ratios(path: Path, goes: int) -> None:
     """Seconds and ratios, one thread."""
-    started = time.perf_counter()
+    limits = {"threads": 1, "memory_limit": "256MB"}
     table = open_file(path)
-    opening = time.perf_counter() - started
-    connection = duckdb.connect(config={"threads": 1, "memory_limit": "256MB"})
-    connection.execute(f"CREATE VIEW log AS SELECT * FROM read_parquet('{path}')")
+    n_rows = len(table)  # from here on its rows are checked
 
     def ask(query: str) -> Callable[[], Any]:
-        return lambda: connection.execute(query).fetchall()
+        """From the path to the sums, as one would write it by hand."""
+
+        def job() -> Any:
+            with duckdb.connect(config=limits) as connection:
+                connection.execute(f"CREATE VIEW log AS SELECT * FROM read_parquet('{path}')")
+                return connection.execute(query).fetchall()
+
+        return job
 
     jobs = [
-        ("IPSWeighting(table)", lambda: IPSWeighting(table), ask(BARE_WEIGHTING)),
+        ("scan_log, IPSWeighting", lambda: IPSWeighting(open_file(path)), ask(BARE_WEIGHTING)),
+        ("scan_log, LinearModel: Gram matrices", lambda: LinearModel(open_file(path)), ask(bare_gram())),
+        ("IPSWeighting of a table that is open", lambda: IPSWeighting(table), ask(BARE_WEIGHTING)),
         ("... against three sums only", lambda: IPSWeighting(table), ask(BARE_THREE)),
-        ("LinearModel(table): Gram matrices", lambda: LinearModel(table), ask(bare_gram())),
+        ("LinearModel of a table that is open", lambda: LinearModel(table), ask(bare_gram())),
     ]
-    rows = []
-    for name, ours, bare in jobs:
-        mine, theirs = compare(ours, bare, goes)
-        rows.append((name, f"{mine:.2f} s", f"{theirs:.2f} s", f"{mine / theirs:.2f}"))
-    title = f"{len(table):,} rows of Parquet, {N_ACTIONS} actions, {N_CONTEXTS} contexts, one thread"
-    print_table(title, ("statistics", "headstart", "bare DuckDB query", "ratio"), rows)
-    print(f"\nOpening (every row checked): {opening:.2f} s.", end=" ")
+    rows = [compare_row(name, *compare(ours, bare, goes)) for name, ours, bare in jobs]
+    title = f"{n_rows:,} rows of Parquet, {N_ACTIONS} actions, {N_CONTEXTS} contexts, one thread"
+    print_table(title, ("statistics", "headstart", "bare DuckDB query", "ratio", "CPU"), rows)
+    started = time.perf_counter()
+    assert open_file(path).reading is not None
+    print(f"\nEvery row checked, and nothing summed: {time.perf_counter() - started:.2f} s.", end=" ")
     started = time.perf_counter()
     table.sample(10_000)
     print(f"A uniform sample of 10,000 rows: {time.perf_counter() - started:.2f} s.", flush=True)
+
+
+def print_spark(path: Path, goes: int) -> None:
+    """The same from a Spark frame in local mode, against the same queries by Spark; the processor's are the JVM's."""
+    session = start_spark()
+    session.read.parquet(str(path)).createOrReplaceTempView("log")
+    columns = {"action": "action", "outcome": "outcome", "contexts": CONTEXTS, "propensity": "propensity"}
+
+    def open_frame() -> LogTable:
+        return scan_log(session.read.parquet(str(path)), **columns)
+
+    jobs = [
+        ("scan_log, IPSWeighting", lambda: IPSWeighting(open_frame()), BARE_WEIGHTING),
+        ("scan_log, LinearModel: Gram matrices", lambda: LinearModel(open_frame()), bare_gram()),
+    ]
+    rows = []
+    for name, ours, query in jobs:
+        bare = partial(lambda query: session.sql(query).collect(), query)
+        rows.append(compare_row(name, *compare(ours, bare, goes, family_seconds)))
+    print_table(
+        "The same on Spark, in local mode", ("statistics", "headstart", "bare Spark query", "ratio", "CPU"), rows
+    )
 
 
 def print_memory(path: Path) -> None:
@@ -135,6 +185,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--goes", type=int, default=5, help="of each query; the best counts")
     parser.add_argument("--folder", type=Path, help="where the file is made, and removed again")
+    parser.add_argument("--spark", action="store_true", help="also from a Spark frame, in local mode")
     parser.add_argument("--peak-of", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.peak_of:
@@ -146,6 +197,8 @@ def main() -> None:
         print(f"\n{path.stat().st_size / 1e9:.2f} GB of Parquet.", flush=True)
         print_ratios(path, arguments.goes)
         print_memory(path)
+        if arguments.spark:
+            print_spark(path, arguments.goes)
 
 
 if __name__ == "__main__":

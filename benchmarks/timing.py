@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 # A process is charged with the memory of the one that began it, up to its own exec: so a small one begins it.
@@ -48,6 +50,26 @@ def best_seconds(job: Callable[[], object], goes: int = 3) -> float:
         job()
         seconds.append(time.perf_counter() - started)
     return min(seconds)
+
+
+def family_seconds() -> float:
+    """Processor seconds of this process and of all that it began: of Spark, the JVM and the workers of that."""
+    children: dict[int, list[int]] = {}
+    worked: dict[int, float] = {}
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = status.read_text().rpartition(")")[2].split()
+        except OSError:  # it has ended meanwhile
+            continue
+        pid, parent = int(status.parent.name), int(fields[1])
+        children.setdefault(parent, []).append(pid)
+        worked[pid] = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")  # its own, and of those it has seen end
+    seconds, waiting = 0.0, [os.getpid()]
+    while waiting:
+        pid = waiting.pop()
+        seconds += worked.get(pid, 0.0)
+        waiting += children.get(pid, [])
+    return seconds
 
 
 def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -6,7 +6,7 @@ from scipy.stats import norm
 
 from headstart.kernels.remaining import users_to_come
 from headstart.oracles.lin_knowledge_gradient import LinKnowledgeGradient
-from headstart.oracles.lin_worth import _cannot_pay, _gain
+from headstart.oracles.lin_worth import _gain, _height, _most_a_play
 from headstart.oracles.linear_beliefs import LEAST, fill_deviations, glance, look_closer, new_forecast, noise_of
 from headstart.parts.abilities import OracleAbilities
 from headstart.parts.tables.chances import chances_of, foresee
@@ -86,9 +86,20 @@ def test_rivals_that_are_left_out_early_would_not_have_been_chosen(in_flight):
     assert 0 < n_exploring < 160
 
 
+def bounds(chances, forecast, a, squares, best, q):
+    """What a play of an action is worth at most, by the density at 0 and by its most where it is."""
+    top = there = 0.0
+    for chance, centre, scale, square in zip(chances, forecast.centres[a], forecast.scales[a], squares, strict=True):
+        if chance > LEAST:
+            ahead = centre - best
+            top += chance * _most_a_play(ahead, scale, square, q, norm.pdf(0.0))
+            there += chance * _most_a_play(ahead, scale, square, q, _height(ahead, scale, square, q))
+    return top, there
+
+
 @pytest.mark.parametrize("q", [0.0, 1.0, 30.0, 10_000.0])
 def test_the_bound_is_never_below_the_gain(q):
-    """A gain just above what is asked for is never refused: with first terms of squares or with whole ones."""
+    """By the density's own most and by its most where it is; with first terms of squares and with whole ones."""
     for seed in range(6):
         state = made(seed)._state
         deviations, forecast, everything = np.zeros((K, 4)), new_forecast(K, 4), np.ones(K, dtype=bool)
@@ -101,9 +112,9 @@ def test_the_bound_is_never_below_the_gain(q):
                 forecast.squares[:], forecast.is_close[:] = rough
                 look_closer(state.belief, context, a, forecast)
                 gain = _gain(state.belief, forecast, a, best, q, 0.0)
-                assert not _cannot_pay(state.belief, forecast, a, best, q, gain * (1 - 1e-9) - 1e-300)
-                forecast.squares[:], forecast.is_close[:] = rough
-                assert not _cannot_pay(state.belief, forecast, a, best, q, gain * (1 - 1e-9) - 1e-300)
+                for squares in (forecast.squares[a].copy(), rough[0][a]):
+                    top, there = bounds(state.belief.chances[a], forecast, a, squares, best, q)
+                    assert gain * (1 - 1e-9) <= there <= top * (1 + 1e-9)
 
 
 def test_many_users_at_once_are_decided_as_one_by_one_whatever_is_in_flight():

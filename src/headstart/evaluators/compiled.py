@@ -41,7 +41,8 @@ class CompiledEvaluator(ABC, Generic[S]):
     """An evaluator whose arithmetic is kernels over `kernel_state`; `contexts` are the log's rows.
 
     A log in memory gives its rows. A table (anything else that speaks a log's language) is asked for a uniform sample
-    of 10,000 contexts and for the range of its outcomes, and only when somebody wants them: each costs a scan.
+    of 10,000 contexts, for the range of its outcomes and for its encoding, and only when somebody wants them: each
+    costs a scan.
     """
 
     needs_context = False
@@ -58,15 +59,15 @@ class CompiledEvaluator(ABC, Generic[S]):
                 self.answerable = np.bincount(log.actions, minlength=log.n_actions) > 0
             self._take(log.n_actions, log.contexts, log.encoding, state)
         else:
-            self.n_features = log.n_features
-            self._take(log.n_actions, None, log.encoding, state)
+            self._take(log.n_actions, None, None, state)
 
-    def _take(self, n_actions: int, contexts: Floats | None, encoding: Encoding, state: S) -> None:
+    def _take(self, n_actions: int, contexts: Floats | None, encoding: Encoding | None, state: S) -> None:
         self.n_actions = n_actions
         if contexts is not None:
             self.contexts = contexts
             self.n_features = contexts.shape[1]
-        self.encoding = encoding
+        if encoding is not None:
+            self.encoding = encoding
         self._state = state
         self._get_outcome = Entry(_get_outcome, allocates=False)
         self._is_exhausted = Entry(_is_exhausted, allocates=False)
@@ -80,6 +81,16 @@ class CompiledEvaluator(ABC, Generic[S]):
     def context_names(self) -> tuple[str, ...]:
         """The names of the log's encoded columns."""
         return self.encoding.names
+
+    @cached_property
+    def encoding(self) -> Encoding:
+        """How the log's columns become numbers."""
+        return self._asked.encoding
+
+    @cached_property
+    def n_features(self) -> int:
+        """Encoded context columns."""
+        return len(self.encoding.names)
 
     @cached_property
     def contexts(self) -> Floats:
@@ -102,7 +113,7 @@ class CompiledEvaluator(ABC, Generic[S]):
 
     def _ask_everything(self) -> tuple[object, ...]:
         """What is asked of the log when it is first wanted, asked now: each is kept."""
-        return self.contexts, self.outcome_range
+        return self.contexts, self.outcome_range, self.encoding, self.n_features
 
     @property
     def kernel_state(self) -> S | None:

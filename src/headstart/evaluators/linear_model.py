@@ -116,10 +116,12 @@ class LinearModel(CompiledEvaluator[LinearModelState]):
     needs_context = True
 
     def __init__(self, log: AnyLog, features: Features | None = None, ridge: float = 1.0) -> None:
+        # A table is asked for its sums before anything else: it then checks its rows in the pass that sums them.
+        products = None if isinstance(log, Log) or isinstance(features, FeatureFunction) else log.product_sums()
         if log.n_features == 0:
             raise LogError("LinearModel needs contexts and the log has none: give Log(..., contexts=...)")
         phi = check_features(features, log.n_actions, log.n_features)
-        grams, moments = linear_sums(log, phi)
+        grams, moments = linear_sums(log, phi, products)
         self._build(phi, grams, moments, ridge)
         super().__init__(log, self._state)
 
@@ -193,13 +195,16 @@ class LinearModel(CompiledEvaluator[LinearModelState]):
         return check_context(context, self.features.n_features)
 
 
-def linear_sums(log: AnyLog, features: Features) -> tuple[Floats, Floats]:
+def linear_sums(
+    log: AnyLog, features: Features, products: tuple[Floats, Floats] | None = None
+) -> tuple[Floats, Floats]:
     """The sums that `from_sums` takes: of phi phi', (G, m, m), and of y phi, (G, m). O(n m^2).
 
-    A table sums products of its columns where it is; rows come from there only for a phi that is a function.
+    A table sums products of its columns where it is (`products`, if they are known); rows come from there only for a
+    phi that is a function.
     """
     if not isinstance(log, Log) and isinstance(features, FeatureTable):
-        return _choose_sums(features, *log.product_sums())
+        return _choose_sums(features, *(log.product_sums() if products is None else products))
     g, m = features.n_groups, features.length
     grams, moments = np.zeros((g, m, m)), np.zeros((g, m))
     for actions, outcomes, contexts in _portions(log):

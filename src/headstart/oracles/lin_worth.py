@@ -60,39 +60,25 @@ def _rise(belief: LinearBelief, forecast: Forecast, a: int, best: float, plays: 
 
 
 @kernel
-def _cannot_pay(
-    belief: LinearBelief, forecast: Forecast, a: int, best: float, in_flight: float, least: float
-) -> bool:
-    """Whether `_gain` is below `least` for certain, by squares that are at most the true ones.
+def _most_a_play(ahead: float, scale: float, square: float, q: float, height: float) -> float:
+    """What one model's part of `_gain` is at most, by a square that is at most the true one.
 
     With q in flight, m more plays raise a model's part by the integral of the normal density at (centre - best) / s
-    over s from s(q) to s(q + m), and s rises ever less with the plays and falls with the square: at most the density
-    at s(q + 512), times s(q + 1) - s(q) a play. With none in flight a model that puts the action above `best` also
-    brings that much with the first play. The density's own most, at 0, is tried first.
+    over s from s(q) to s(q + m), and s rises ever less with the plays and falls with the square: at most `height`,
+    the density's largest value there, times s(q + 1) - s(q) a play. With none in flight a model that puts the action
+    `ahead` of the best also brings that much with the first play.
     """
-    for step in range(2):
-        most = 0.0
-        for j in range(belief.chances.shape[1]):
-            if belief.chances[a, j] > LEAST:
-                most += belief.chances[a, j] * _most_a_play(forecast, a, j, best, in_flight, step == 1)
-        if most * _ROUNDING <= least:
-            return True
-    return False
-
-
-@kernel
-def _most_a_play(forecast: Forecast, a: int, j: int, best: float, q: float, has_density: bool) -> float:
-    """What one model's part of the gain is at most."""
-    scale, square = forecast.scales[a, j], forecast.squares[a, j]
-    ahead = forecast.centres[a, j] - best
     after = math.sqrt(square + 1.0 / (q + 1.0))
-    height = density(0.0)
-    if has_density and scale > 0.0:
-        height = density(ahead * math.sqrt(square + 1.0 / (q + _MOST_PLAYS)) / scale)
     if q == 0.0:
         return height * scale / after + max(ahead, 0.0)
     # 1/after - 1/before = 1 / (q (q + 1) before after (before + after)), and before is above after.
     return height * scale / (2.0 * q * (q + 1.0) * after * after * after)
+
+
+@kernel
+def _height(ahead: float, scale: float, square: float, q: float) -> float:
+    """The largest density at ahead / s, over s up to that of the most plays."""
+    return density(ahead * math.sqrt(square + 1.0 / (q + _MOST_PLAYS)) / scale) if scale > 0.0 else density(0.0)
 
 
 @kernel
@@ -116,7 +102,9 @@ def _gain(belief: LinearBelief, forecast: Forecast, a: int, best: float, in_flig
 @kernel
 def choose(state: LinearLearning, context: Floats, available: Bools, forecast: Forecast) -> tuple[int, int]:
     """The action that looks best for a user who has been glanced at, and the one worth most with what it teaches."""
-    values = forecast.values
+    # The bounds stand here and are no kernel: handing over the arrays took longer than the arithmetic does.
+    chances, centres, squares, scales = state.belief.chances, forecast.centres, forecast.squares, forecast.scales
+    values, top = forecast.values, density(0.0)
     greedy = best_available(values, available)
     n = total(state.tally.counts) + total(state.pending)
     users = state.reach * users_to_come(state.horizon, n, state.last)
@@ -126,11 +114,24 @@ def choose(state: LinearLearning, context: Floats, available: Bools, forecast: F
     for a in range(available.size):
         if available[a] and a != greedy:
             least, q = (most - values[a]) / users, state.pending[a]
-            if not _cannot_pay(state.belief, forecast, a, values[greedy], q, least):
-                look_closer(state.belief, context, a, forecast)
-                worth = values[a] + users * _gain(state.belief, forecast, a, values[greedy], q, least)
-                if worth > most:
-                    chosen, most = a, worth
+            bound = 0.0  # by the density's own most, at 0, and only then by its most where it is
+            for j in range(chances.shape[1]):
+                if chances[a, j] > LEAST:
+                    ahead = centres[a, j] - values[greedy]
+                    bound += chances[a, j] * _most_a_play(ahead, scales[a, j], squares[a, j], q, top)
+            if bound * _ROUNDING <= least:
+                continue
+            bound = 0.0
+            for j in range(chances.shape[1]):
+                if chances[a, j] > LEAST:
+                    ahead, scale, square = centres[a, j] - values[greedy], scales[a, j], squares[a, j]
+                    bound += chances[a, j] * _most_a_play(ahead, scale, square, q, _height(ahead, scale, square, q))
+            if bound * _ROUNDING <= least:
+                continue
+            look_closer(state.belief, context, a, forecast)
+            worth = values[a] + users * _gain(state.belief, forecast, a, values[greedy], q, least)
+            if worth > most:
+                chosen, most = a, worth
     return greedy, chosen
 
 

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
@@ -68,6 +68,7 @@ class Counted:
     about_distinct: Mapping[str, int]  # column -> about how many values
     gaps: Gaps = field(default_factory=Gaps)  # what is missing in contexts, where that does not cost the row
     spreads: Mapping[str, Spread] = field(default_factory=dict)  # of columns that may be identifiers
+    labels: Mapping[str, Sequence[Hashable]] = field(default_factory=dict)  # column -> its values, if they are known
 
     @property
     def n_kept(self) -> int:
@@ -120,7 +121,8 @@ class Question:
 
 def count_faults(rows: ir.Table, schema: Schema, faults: Sequence[Fault], question: Question) -> Counted:
     """The first pass: one aggregate query that counts every fault, about how many labels there are, and gaps."""
-    asked = {"n": rows.count(), "wrong": as_any(faults)(rows).sum(), **ask_gaps(rows, schema, question.gaps)}
+    asked = {"n": rows.count(), **ask_gaps(rows, schema, question.gaps)}
+    asked |= {"wrong": as_any(faults)(rows).sum()} if faults else {}
     asked |= {f"f{j}": fault.of(rows).sum() for j, fault in enumerate(faults)}
     asked |= {f"d{j}": rows[name].approx_nunique() for j, name in enumerate(question.distinct)}
     for j, name in enumerate(question.spreads):
@@ -131,7 +133,7 @@ def count_faults(rows: ir.Table, schema: Schema, faults: Sequence[Fault], questi
     counts = {fault.rule: int(found[f"f{j}"] or 0) for j, fault in enumerate(faults)}
     return Counted(
         n_rows=int(found["n"]),
-        n_unusable=int(found["wrong"] or 0),
+        n_unusable=int(found.get("wrong") or 0),
         faults={rule: n for rule, n in counts.items() if n},
         missing={
             fault.column: counts[fault.rule]
@@ -166,6 +168,11 @@ def check_faults(opened: Opened, asked: Asked, roles: Roles, faults: Sequence[Fa
 def as_any(faults: Sequence[Fault]) -> Predicate:
     """table -> whether a row has any of these faults."""
     return lambda table: reduce(or_, (fault.of(table) for fault in faults))
+
+
+def is_chance(column: ir.FloatingColumn) -> ir.BooleanColumn:
+    """Whether a value is in (0, 1], as rounding leaves it: false of NaN, null of null."""
+    return (column > 0.0) & (column <= 1.0 + _TOLERANCE)
 
 
 def _outside(name: str) -> Predicate:

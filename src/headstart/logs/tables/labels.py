@@ -55,8 +55,8 @@ def read_labels(
     """(action names, labels of each column that has them, columns left out for too many): the second pass."""
     wide = [name for name in roles.adjusted if counted.about_distinct.get(name, 0) > _MARGIN * MOST_CATEGORIES]
     columns = [name for name in label_columns(schema, roles) if name not in wide]
-    values = distinct_values(rows, columns)
-    names = _read_actions(rows, opened, schema, roles, asked, values[roles.action])
+    values = {**counted.labels, **distinct_values(rows, [name for name in columns if name not in counted.labels])}
+    names = read_actions(rows, opened, schema, roles, asked, values[roles.action])
     found: dict[str, Labels] = {}
     left_out: dict[str, str] = {}
     for name in label_columns(schema, roles)[1:]:
@@ -72,14 +72,15 @@ def read_labels(
     return names, found, left_out
 
 
-def _read_actions(
+def read_actions(
     rows: ir.Table, opened: Opened, schema: Schema, roles: Roles, asked: Asked, values: Iterable[object]
 ) -> tuple[Hashable, ...]:
+    """The names of the actions, in their order; `values` are those that the rows have."""
     action = roles.action
     kind = schema[action]
-    if not (kind.is_numeric() or kind.is_boolean() or kind.is_string()):
+    if not can_be_labels(kind):
         raise LogError(f"{opened.place}: the action column {action!r} must be text or numbers, it is {kind}")
-    seen = {_as_label(value) for value in values}
+    seen = {as_label(value) for value in values}
     if len(seen) > MOST_ACTIONS:
         _refuse_actions(f"{len(seen):,}", action, opened.place)
     if asked.action_names is not None:
@@ -87,6 +88,11 @@ def _read_actions(
         return asked.action_names
     declared = opened.labels if action == opened.roles.get("action") else ()
     return _in_order(seen | {_like(label, kind) for label in declared if _fits(label, kind)})
+
+
+def can_be_labels(kind: dt.DataType) -> bool:
+    """Whether values of this type name actions."""
+    return bool(kind.is_numeric() or kind.is_boolean() or kind.is_string())
 
 
 def _without_gaps(values: Iterable[Hashable], kind: dt.DataType) -> set[Hashable]:
@@ -160,7 +166,7 @@ def _check_known(rows: ir.Table, column: str, seen: set[Hashable], names: Sequen
     raise LogError(f"{place}: column {column!r} has actions that are not in action_names: {listed}{more}")
 
 
-def _as_label(value: object) -> Hashable:
+def as_label(value: object) -> Hashable:
     """Whole numbers as int, also where a missing value has made a column of floats."""
     if isinstance(value, bool | str | int):
         return value
@@ -180,7 +186,7 @@ def _like(label: Hashable, kind: dt.DataType) -> Hashable:
     """A label of a format (text, or an index) as the action column would have it."""
     if kind.is_string():
         return str(label)
-    return _as_label(float(label)) if kind.is_numeric() else label  # type: ignore[arg-type]
+    return as_label(float(label)) if kind.is_numeric() else label  # type: ignore[arg-type]
 
 
 def _in_order(labels: Iterable[Hashable]) -> tuple[Hashable, ...]:

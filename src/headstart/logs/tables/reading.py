@@ -12,9 +12,9 @@ from headstart.logs.reading import Reading
 from headstart.logs.tables.asked import Asked, Missing
 from headstart.logs.tables.connection import DatabaseLimits, is_embedded, log_errors
 from headstart.logs.tables.duplicates import OUT_OF_ORDER
-from headstart.logs.tables.scan import scan
 from headstart.logs.tables.sources import open_source
 from headstart.logs.tables.table import LogTable
+from headstart.logs.tables.unscanned import Unscanned
 
 MAX_ROWS = 20_000_000
 
@@ -38,7 +38,10 @@ def scan_log(
     memory_limit: str = "256MB",
     threads: int | None = None,
 ) -> LogTable:
-    """A log of any size, where it lies: checked in two passes, never loaded.
+    """A log of any size, where it lies: never loaded, and checked when it is first asked for anything.
+
+    Names and types are looked at now. Every row is looked at in the pass that answers the first question, where that
+    can be one (sums of a log without faults), or in two before it.
 
     Parameters
     ----------
@@ -86,7 +89,8 @@ def scan_log(
     decided, adjusted = _names("contexts", contexts), _names("confounders", confounders) or ()
     names, kept = None if action_names is None else tuple(action_names), dict(where or {})
     asked = Asked(action, outcome, propensity, timestamp, id, unit, decided, adjusted, names, kept, missing)
-    return scan(open_source(source, format, DatabaseLimits(memory_limit, threads), query), asked)
+    opened = open_source(source, format, DatabaseLimits(memory_limit, threads), query)
+    return LogTable.of_source(Unscanned(opened, asked))
 
 
 def read_log(

@@ -30,6 +30,7 @@ from headstart.logs.tables.faults import (
 )
 from headstart.logs.tables.features import encode_features
 from headstart.logs.tables.gaps import Gaps, find_gaps
+from headstart.logs.tables.glance import Glanced
 from headstart.logs.tables.labels import (
     Labels,
     as_encoding,
@@ -39,9 +40,9 @@ from headstart.logs.tables.labels import (
     too_varied,
 )
 from headstart.logs.tables.places import find_first
+from headstart.logs.tables.scanned import Scanned
 from headstart.logs.tables.sources.opened import Opened
 from headstart.logs.tables.strayed import mend_numbers
-from headstart.logs.tables.table import LogTable
 from headstart.logs.tables.units import (
     columns_to_count,
     count_units,
@@ -58,43 +59,63 @@ _MOSTLY_MISSING = 0.5  # a context that nobody asked for is not worth more than 
 _MOST_REPEATED = 0.1  # of the rows may repeat a guessed id: rows that were sent twice; more, and it is somebody's
 
 
-def scan(opened: Opened, asked: Asked) -> LogTable:
-    """The log of a source; a value that the first rows did not lead to expect makes it look at all of them."""
+@dataclass(frozen=True)
+class Arranged:
+    """A source whose columns have the roles that their names and types give them."""
+
+    opened: Opened
+    rows: ir.Table  # those that were asked for
+    schema: Schema
+    roles: Roles
+
+
+def arrange(opened: Opened, asked: Asked) -> Arranged:
+    """What can be said of a source before its rows are looked at."""
+    opened = _narrow(opened, asked)
+    rows = opened.table if opened.keeps is None else opened.table.filter(opened.keeps(opened.table))
+    schema = dict(rows.schema().items())
+    roles = find_roles(schema, asked, opened.roles, opened.contexts)
+    return Arranged(opened, rows, schema, _check_time(opened, schema, roles))
+
+
+def scan(opened: Opened, asked: Asked, glanced: Glanced | None = None) -> Scanned:
+    """The log of a source; a value that the first rows did not lead to expect makes it look at all of them.
+
+    What a glance has proven of its rows is not counted again.
+    """
     with log_errors(opened.place):
-        return _scan_wider(opened, asked)
+        return _scan_wider(opened, asked, glanced)
 
 
-def _scan_wider(opened: Opened, asked: Asked) -> LogTable:
+def _scan_wider(opened: Opened, asked: Asked, glanced: Glanced | None) -> Scanned:
     try:
-        return _scan_once(opened, asked)
+        return _scan_once(opened, asked, glanced)
     except Exception as error:
         if isinstance(error, HeadstartError) or is_ours(error) or opened.widen is None:
             raise
     opened = opened.widen()
     try:
-        return _scan_once(opened, asked)
+        return _scan_once(opened, asked, None)
     except Exception as error:
         if isinstance(error, HeadstartError) or is_ours(error) or opened.explain is None:
             raise
         raise opened.explain(error) from error
 
 
-def _scan_once(opened: Opened, asked: Asked) -> LogTable:
-    opened = _narrow(opened, asked)
-    rows = opened.table if opened.keeps is None else opened.table.filter(opened.keeps(opened.table))
-    schema = dict(rows.schema().items())
-    roles = find_roles(schema, asked, opened.roles, opened.contexts)
-    mended = mend_numbers(opened, rows, [name for name in roles.adjusted if is_text(schema[name])])
+def _scan_once(opened: Opened, asked: Asked, glanced: Glanced | None) -> Scanned:
+    arranged = arrange(opened, asked)
+    opened, rows, schema = arranged.opened, arranged.rows, arranged.schema
+    mended = mend_numbers(opened, rows, [name for name in arranged.roles.adjusted if is_text(schema[name])])
     if mended is not None:
-        return _scan_once(mended, asked)
-    seen = _look(rows, opened, schema, asked, _readable(rows, opened, asked, roles))
+        return _scan_once(mended, asked, glanced)
+    seen = _look(rows, opened, schema, asked, _readable(rows, opened, arranged.roles), glanced)
     roles, kept, counted = seen.roles, seen.kept, seen.counted
     repeats = find_repeats(rows, kept, roles, counted)
     is_plain = (
         "id" in roles.recognised and roles.columns["id"].strip().casefold() == "id"
     )  # of an event, or of a person?
     if is_plain and repeats.n_ids > _MOST_REPEATED * counted.n_kept:
-        return _scan_once(*_take_for_units(opened, asked, roles, repeats.n_ids))
+        return _scan_once(*_take_for_units(opened, asked, roles, repeats.n_ids), glanced)
     if repeats.n_ids:
         kept = keep_first(kept, roles)
     n_kept = counted.n_kept - repeats.n_ids
@@ -106,7 +127,7 @@ def _scan_once(opened: Opened, asked: Asked) -> LogTable:
     reading = _as_reading(opened, asked, seen, schema, repeats, gaps, notes, decide_on)
     known = roles if do_units_repeat else roles.without_role("unit")
     table = canonical_table(kept, known, encode_features(kept, encoding), seen.names, chance_of)
-    return LogTable(table, encoding=encoding, action_names=seen.names, reading=reading)
+    return Scanned(table, encoding, seen.names, reading)
 
 
 def _take_for_units(opened: Opened, asked: Asked, roles: Roles, n_repeated: int) -> tuple[Opened, Asked]:
@@ -130,11 +151,13 @@ class _Seen:
     labels: Mapping[str, Labels]  # of contexts that are not numbers
 
 
-def _look(rows: ir.Table, opened: Opened, schema: Schema, asked: Asked, roles: Roles) -> _Seen:
+def _look(
+    rows: ir.Table, opened: Opened, schema: Schema, asked: Asked, roles: Roles, glanced: Glanced | None
+) -> _Seen:
     """The faults, the labels, and the roles that columns really have: again, when one has turned out to be none."""
     while True:
         faults = list_faults(schema, roles, asked)
-        counted = _count(rows, schema, asked, roles, faults)
+        counted = _count(rows, schema, asked, roles, faults, glanced)
         if not counted.n_rows:
             which = " with these values" if asked.where else ""
             raise LogError(f"{opened.place}: there are columns but no rows{which}")
@@ -150,13 +173,19 @@ def _look(rows: ir.Table, opened: Opened, schema: Schema, asked: Asked, roles: R
         roles = believed.without(left_out)
 
 
-def _count(rows: ir.Table, schema: Schema, asked: Asked, roles: Roles, faults: Sequence[Fault]) -> Counted:
-    question = Question(
-        distinct=list(dict.fromkeys([*label_columns(schema, roles), *columns_to_count(schema, roles, asked)])),
-        gaps=roles.adjusted,
-        spreads=numbers_to_judge(schema, roles),
-    )
-    return count_faults(rows, schema, faults, question)
+def _count(
+    rows: ir.Table, schema: Schema, asked: Asked, roles: Roles, faults: Sequence[Fault], glanced: Glanced | None
+) -> Counted:
+    distinct = dict.fromkeys([*label_columns(schema, roles), *columns_to_count(schema, roles, asked)])
+    spreads = numbers_to_judge(schema, roles)
+    if glanced is None or not glanced.covers(faults, roles.adjusted):
+        return count_faults(rows, schema, faults, Question(list(distinct), roles.adjusted, spreads))
+    others = [name for name in distinct if name != roles.action]
+    known = glanced.as_counted(roles.action)
+    if not others:
+        return known
+    found = count_faults(rows, schema, (), Question(others, spreads=spreads))
+    return replace(known, about_distinct={**known.about_distinct, **found.about_distinct}, spreads=found.spreads)
 
 
 def _narrow(opened: Opened, asked: Asked) -> Opened:
@@ -188,11 +217,9 @@ def _like_column(opened: Opened, name: str, value: object) -> object:
         raise LogError(f"where: column {name!r} is {kind}, got {value!r}") from None
 
 
-def _readable(rows: ir.Table, opened: Opened, asked: Asked, roles: Roles) -> Roles:
+def _readable(rows: ir.Table, opened: Opened, roles: Roles) -> Roles:
     """Roles whose column can be read as what it is to be; a time or unit that was only guessed is given up."""
-    schema = dict(rows.schema().items())
-    roles = _check_time(opened, schema, roles)
-    faults = unreadable(schema, roles)
+    faults = unreadable(dict(rows.schema().items()), roles)
     if not faults:
         return roles
     counted = count_faults(rows, {}, faults, Question())

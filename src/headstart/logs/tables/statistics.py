@@ -33,12 +33,21 @@ EXTREMES = ("lowest", "highest", "rarest")
 
 def query_action_sums(table: ir.Table, n_actions: int, fields: Sequence[str] = EVERY) -> ActionSums:
     """`ActionSums` of a canonical table. Fields that are not asked for, or need propensities it has not, are NaN."""
-    has_weights = "propensity" in table.columns
-    wanted = [field for field in fields if has_weights or field not in WEIGHTED]
-    rows = with_weights(table.select("action", "outcome", *(["propensity"] if has_weights else [])))
-    found = _by_action(rows, {field: _ACTION_SUMS[field](rows) for field in wanted}, n_actions)
-    sums = dict.fromkeys(EVERY, np.full(n_actions, np.nan)) | found
-    for field in wanted:
+    rows = with_weights(
+        table.select(*(name for name in ("action", "outcome", "propensity") if name in table.columns))
+    )
+    return as_action_sums(_by_action(rows, ask_action_sums(rows, fields), n_actions), n_actions)
+
+
+def ask_action_sums(rows: ir.Table, fields: Sequence[str] = EVERY) -> dict[str, ir.Scalar]:
+    """The aggregates that `as_action_sums` reads, of rows `with_weights`."""
+    return {field: _ACTION_SUMS[field](rows) for field in fields if "w" in rows.columns or field not in WEIGHTED}
+
+
+def as_action_sums(found: Mapping[str, Floats], n_actions: int) -> ActionSums:
+    """What a query with these aggregates answered, per action index; NaN is no rows."""
+    sums = dict.fromkeys(EVERY, np.full(n_actions, np.nan)) | dict(found)
+    for field in found:
         if field not in EXTREMES:
             sums[field] = np.nan_to_num(sums[field], posinf=np.inf, neginf=-np.inf)  # no rows: a sum of 0
         if field not in CUBES and np.isinf(sums[field]).any():
@@ -104,18 +113,28 @@ def query_propensity_counts(table: ir.Table, edges: Floats, n_actions: int) -> I
 
 def query_product_sums(table: ir.Table, n_actions: int, n_features: int) -> tuple[Floats, Floats]:
     """Per action, of z = (x, 1): the sums of z z', (K, d + 1, d + 1), and of y z, (K, d + 1). One pass."""
-    names = [f"x{j}" for j in range(n_features)]
-    rows = table.select("action", "outcome", *names)
+    rows = table.select("action", "outcome", *names_of("x", n_features))
+    found = _by_action(rows, ask_product_sums(rows, n_features), n_actions)
+    return as_product_sums(found, n_actions, n_features)
+
+
+def ask_product_sums(rows: ir.Table, n_features: int) -> dict[str, ir.Scalar]:
+    """The aggregates that `as_product_sums` reads."""
+    names = names_of("x", n_features)
     sums: dict[str, ir.Scalar] = {}
     for i, name in enumerate(names):
         for other in names[i:]:
             sums[f"{name}_{other}"] = (rows[name] * rows[other]).sum()
         sums[f"{name}_1"] = rows[name].sum()
         sums[f"{name}_y"] = (rows[name] * rows.outcome).sum()
-    found = _by_action(rows, {**sums, "one": rows.count(), "y": rows.outcome.sum()}, n_actions)
+    return {**sums, "one": rows.count(), "y": rows.outcome.sum()}
+
+
+def as_product_sums(found: Mapping[str, Floats], n_actions: int, n_features: int) -> tuple[Floats, Floats]:
+    """What a query with these aggregates answered, per action index; NaN is no rows."""
     found = {name: np.nan_to_num(values) for name, values in found.items()}
     grams, moments = np.empty((n_actions, n_features + 1, n_features + 1)), np.empty((n_actions, n_features + 1))
-    for i, name in enumerate(names):
+    for i, name in enumerate(names_of("x", n_features)):
         for j in range(i, n_features):
             grams[:, i, j] = grams[:, j, i] = found[f"{name}_x{j}"]
         grams[:, i, -1] = grams[:, -1, i] = found[f"{name}_1"]
@@ -138,11 +157,15 @@ def _by_action(rows: ir.Table, sums: Mapping[str, ir.Scalar], n_actions: int) ->
     """The aggregates per action index, NaN for an action without rows."""
     found = rows.group_by("action").aggregate(**sums).to_pyarrow()
     actions = check_indices(as_array(found["action"], np.float64), n_actions)
-    dense = {}
-    for name in sums:
-        dense[name] = np.full(n_actions, np.nan)
-        dense[name][actions] = as_array(found[name], np.float64)
-    return dense
+    return in_order(actions, {name: as_array(found[name], np.float64) for name in sums}, n_actions)
+
+
+def in_order(actions: Integers, found: Mapping[str, Floats], n_actions: int) -> dict[str, Floats]:
+    """Values of these actions, each at its index; NaN for an action that is not among them."""
+    ordered = {name: np.full(n_actions, np.nan) for name in found}
+    for name, values in found.items():
+        ordered[name][actions] = values
+    return ordered
 
 
 def check_indices(actions: Floats, n_actions: int) -> Integers:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from headstart.arrays import Bools, Floats, Integers
+from headstart.kernels import compiled
 from headstart.parts.abilities import OracleAbilities
 from headstart.parts.contracts import Oracle
 from headstart.parts.tables.chances import Foresight, chances_of, foresee
@@ -82,20 +83,34 @@ class Queue:
         Where they are the same, those in between are taken to be: mostly, what is in flight takes reasons to explore
         away and brings none back. Where it does, the chances are still those that are drawn from.
         """
-        inside = float(self.shares[low : high + 1].sum())
-        out[:] = first * inside
         if high - low < 2:
             out[:] = first * self.shares[low] + last * self.shares[high]
             return
-        rows = np.flatnonzero((first != last).any(axis=1))
-        if not rows.size:
+        rows = np.empty(len(first), dtype=np.int64)
+        n_different = compiled(_take_as_same)(first, last, float(self.shares[low : high + 1].sum()), out, rows)
+        if not n_different:
             return
+        rows = rows[:n_different]
         middle = (low + high) // 2
         between = ask(self.places[middle], users[rows])
         left, right = np.empty_like(between), np.empty_like(between)
         self._average(low, middle, first[rows], between, ask, users[rows], left)
         self._average(middle, high, between, last[rows], ask, users[rows], right)
         out[rows] = left + right - between * self.shares[middle]  # it stands in both halves
+
+
+def _take_as_same(first: Floats, last: Floats, share: float, out: Floats, rows: Integers) -> int:
+    """The share times the chances at the first place, into `out`; `rows` where the last differs, and how many."""
+    n = 0
+    for i in range(first.shape[0]):
+        is_same = True
+        for a in range(first.shape[1]):
+            out[i, a] = first[i, a] * share
+            is_same = is_same and first[i, a] == last[i, a]
+        if not is_same:
+            rows[n] = i
+            n += 1
+    return n
 
 
 def line_up(policy: Oracle, n_users: int, contexts: Floats, available: Bools | None) -> Queue:

@@ -7,14 +7,27 @@ from typing import Annotated
 import typer
 
 from headstart import __version__
-from headstart.cli import audit, compare, decide, demo, doctor, learn, rehearse, reproduce, serve, store, warm
+from headstart.cli import (
+    audit,
+    compare,
+    decide,
+    demo,
+    doctor,
+    explain,
+    learn,
+    rehearse,
+    reproduce,
+    serve,
+    store,
+    warm,
+)
 from headstart.cli.flags import make_plain
 from headstart.cli.terminal import app, out, print_error
 from headstart.errors import HeadstartError
 
 __all__ = [
-    "app", "audit", "compare", "decide", "demo", "doctor", "learn", "main", "rehearse", "reproduce", "serve", "store",
-    "warm",
+    "app", "audit", "compare", "decide", "demo", "doctor", "explain", "learn", "main", "rehearse", "reproduce",
+    "serve", "store", "warm",
 ]  # fmt: skip
 
 

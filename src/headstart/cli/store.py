@@ -43,6 +43,11 @@ def _reading(address: str) -> AbstractContextManager[Query]:
     return reading(address)
 
 
+def open_reading(place: str) -> AbstractContextManager[Query]:
+    """A store to look at, by its configuration or its address."""
+    return _reading(_address(place)[0])
+
+
 @store.command()
 def verify(
     place: Place,

@@ -20,7 +20,8 @@ def two_arms(n=400, seed=3):
     rng = np.random.default_rng(seed)
     x, a = rng.normal(size=(n, 2)), rng.integers(2, size=n)
     y = 0.5 * x[:, 0] * (2 * a - 1) + rng.normal(size=n)
-    return hs.Log(a, y, x, np.full(n, 0.5), action_names=["text", "video"], context_names=["age", "visits"])
+    names = np.array(["text", "video"])
+    return hs.Log(names[a], y, x, np.full(n, 0.5), context_names=["age", "visits"])
 
 
 def test_every_part_is_a_sentence():

@@ -9,6 +9,7 @@ import numpy as np
 from headstart.arrays import Bools, Floats
 from headstart.checks import check_available
 from headstart.errors import ActionError
+from headstart.logs.any_log import OUTCOME
 from headstart.logs.validation import listed
 from headstart.parts.abilities import OracleAbilities
 from headstart.parts.contracts import ContextLike, Oracle
@@ -17,8 +18,6 @@ from headstart.parts.identity import identity_of
 from headstart.parts.names import Names, as_user, has_text
 from headstart.parts.tables.decisions import settle_policy, words_of
 from headstart.parts.wrapper import Wrapper, layers
-
-OUTCOME = "outcome"  # what one is called that has no name
 
 
 def explain_user(policy: Oracle, user: object, available: object, action: Hashable) -> Explanation:
@@ -39,7 +38,7 @@ def explain_user(policy: Oracle, user: object, available: object, action: Hashab
         _mask(available, names),
         labels=labels,
         user=_looked_at(names, columns, context),
-        outcome=OUTCOME if identity is None or identity.outcome is None else identity.outcome,
+        outcome=identity.outcome if identity is not None and identity.outcome is not None else OUTCOME,
         action=action,
     )
 

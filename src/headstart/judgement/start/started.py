@@ -369,7 +369,7 @@ class Started(Wrapper, Displayed):
 
     def _draw(self, axes: Any) -> None:
         self.summary.draw(axes, self.audit.facts.action_names)
-        axes.set_xlabel("mean outcome by the log, before the first user, 95 % interval")
+        axes.set_xlabel(f"mean {self.audit.facts.outcome} by the log, before the first user, 95 % interval")
 
     def __repr__(self) -> str:
         return f"Started({self.oracle!r}, worth {self.worth.tolist()} users)"

@@ -113,8 +113,10 @@ def test_what_the_log_says_of_a_user_is_its_own_model():
     assert (young, old) == ("text", "video")
 
 
-def test_to_explain_changes_nothing():
+def test_to_explain_changes_no_more_than_to_ask_for_the_chances():
+    """Which leaves the last user that was looked at in the state."""
     policy = hs.start(two_arms(), decide_on=["age"], rng=1)
+    policy.probabilities({"age": 0.3})
     before = digest_of(policy)
     policy.explain({"age": 0.3})
     assert digest_of(policy) == before
@@ -126,7 +128,7 @@ def test_names_come_in_and_go_out():
     assert (told.action, told.user) == ("text", {"age": 0.3})
     assert told.cases[0].chance == 1.0
     assert policy.explain([0.3, 9.0]).user == {"age": 0.3}
-    with pytest.raises(ActionError, match="unknown action 'radio'; known: text, video"):
+    with pytest.raises(ActionError, match="unknown action 'radio'; known: 'text', 'video'"):
         policy.explain({"age": 0.3}, action="radio")
     with pytest.raises(ContextError, match="context column 'age' is missing"):
         policy.explain({"visits": 1.0})

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from headstart.errors import LogError
 from headstart.experiments.demo import example_log
 from headstart.serve.engine.engine import Engine
 from headstart.serve.errors import UnknownDecision
@@ -55,10 +56,14 @@ def test_a_decision_is_explained_as_its_policy_explains_itself(engine):
 
 
 def test_a_store_that_is_only_read_says_the_same(engine):
-    engine.decide("ads", {"likes_videos": "no"}, event_id="stored")
-    engine.outcome("ads", "stored", 1.0)
+    """But for a log that was handed over in memory, which a store cannot read again."""
+    for experiment in ("even", "ads"):
+        engine.decide(experiment, {"likes_videos": "no"} if experiment == "ads" else {}, event_id=f"{experiment} 1")
+        engine.outcome(experiment, f"{experiment} 1", 1.0)
     with reading(engine.config.store) as query:
-        assert tell_stored(query, "stored") == tell_decision(engine, "ads", "stored")
+        assert tell_stored(query, "even 1") == tell_decision(engine, "even", "even 1")
+        with pytest.raises(LogError, match="began with a log in memory"):
+            tell_stored(query, "ads 1", "ads")
         with pytest.raises(UnknownDecision, match="no decision 'nobody' in ads, even"):
             tell_stored(query, "nobody")
 

@@ -88,7 +88,9 @@ def _read_user(user: str | None) -> dict[str, Any] | None:
 
 def _explain_decision(source: str, event_id: str | None, experiment: str | None, key: str | None) -> OneDecision:
     if event_id is None:
-        raise OptionError("which decision? give its event id, which the service answered it with")
+        raise OptionError(
+            f"which decision? give its event id, as the service answered it ({source} is no policy, which needs none)"
+        )
     try:
         if source.startswith(_SERVICES):
             from headstart.serve.client import explain_decision

@@ -47,6 +47,7 @@ _NAMES = {  # module -> the public names that it holds
         "ThompsonNormal", "UCBNormal", "UCBTuned",
     ),
     "parts": ("Evaluator", "Oracle", "Readings"),
+    "parts.explanation": ("Explanation",),
     "parts.files": ("load",),
     "parts.tables.decisions": ("DecisionTable",),
     "simulation.simulate": ("Curve", "simulate"),

@@ -64,6 +64,7 @@ from headstart.oracles import (
     UCBTuned,
 )
 from headstart.parts import Evaluator, Oracle, Readings
+from headstart.parts.explanation import Explanation
 from headstart.parts.files import load
 from headstart.parts.tables.decisions import DecisionTable
 from headstart.simulation.simulate import Curve, simulate
@@ -95,6 +96,7 @@ __all__ = [
     "Evaluator",
     "ExactMatching",
     "Exp3",
+    "Explanation",
     "ForestMatching",
     "ForestOptions",
     "Greedy",

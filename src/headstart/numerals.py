@@ -23,6 +23,11 @@ def tell_chance(chance: float, digits: int = 2) -> str:
     return "below 1e-12" if 0.0 < chance < _ROUNDING else f"{chance:.{digits}g}"
 
 
+def tell_share(share: float | None, digits: int = 0) -> str:
+    """Per cent; a dash for what is not known."""
+    return NONE if share is None else f"{100.0 * share:.{digits}f} %"
+
+
 def number(value: float | None, digits: int = 3) -> str:
     """A number for people; a dash where there is none."""
     if value is None or math.isnan(value):

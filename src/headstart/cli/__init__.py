@@ -7,15 +7,28 @@ from typing import Annotated
 import typer
 
 from headstart import __version__
-from headstart.cli import audit, compare, decide, demo, doctor, learn, rehearse, reproduce, serve, store, warm
+from headstart.cli import (
+    audit,
+    compare,
+    decide,
+    demo,
+    doctor,
+    explain,
+    learn,
+    rehearse,
+    reproduce,
+    serve,
+    store,
+    warm,
+)
 from headstart.cli.flags import make_plain
 from headstart.cli.terminal import app, out, print_error
 from headstart.errors import HeadstartError
 from headstart.extras import brought_by
 
 __all__ = [
-    "app", "audit", "compare", "decide", "demo", "doctor", "learn", "main", "rehearse", "reproduce", "serve", "store",
-    "warm",
+    "app", "audit", "compare", "decide", "demo", "doctor", "explain", "learn", "main", "rehearse", "reproduce",
+    "serve", "store", "warm",
 ]  # fmt: skip
 
 

@@ -42,6 +42,11 @@ def _reading(address: str) -> AbstractContextManager[Query]:
     return reading(address)
 
 
+def open_reading(place: str) -> AbstractContextManager[Query]:
+    """A store to look at, by its configuration or its address."""
+    return _reading(_address(place)[0])
+
+
 @store.command()
 def verify(
     place: Place,
@@ -168,7 +173,11 @@ def export(
     file: Annotated[Path, typer.Option("--out", help="Where to.")],
     format: Annotated[str, typer.Option(help="jsonl, dsjson or parquet.")] = "jsonl",
 ) -> None:
-    """Write decisions joined to their outcomes: the next log, which [bold]headstart audit[/bold] reads."""
+    """Write decisions joined to their outcomes: the next log, which [bold]headstart audit[/bold] reads.
+
+    In dsjson, the format of Vowpal Wabbit, an action is a number: [dim]headstart audit FILE --action tag[/dim] reads
+    the names.
+    """
     if format not in _FORMATS:
         raise typer.BadParameter(f"--format must be one of {', '.join(_FORMATS)}, got {format}")
     address, _ = _address(place)
@@ -182,3 +191,9 @@ def export(
                 write_parquet(rows, stream)
             else:
                 stream.writelines((as_jsonl if format == "jsonl" else as_dsjson)(rows))
+        left_out = ", those without an outcome left out" if format == "dsjson" else ""
+        out.print(
+            f"{rows.n_read:,} decisions of {escape(experiment)}, {rows.n_outcomes:,} of them with an outcome, are in "
+            f"[bold]{escape(str(file))}[/bold]{left_out}.",
+            highlight=False,
+        )

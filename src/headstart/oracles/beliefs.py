@@ -10,6 +10,7 @@ from headstart.arrays import Floats
 from headstart.checks import check_action
 from headstart.kernels.beliefs import Believing, take_log_back
 from headstart.oracles.compiled import CompiledOracle
+from headstart.parts import Heard
 from headstart.priors.logged import TrustReadings, read_belief
 
 B = TypeVar("B", bound=Believing)
@@ -26,6 +27,21 @@ class BelievingOracle(CompiledOracle[B]):
     def chances(self) -> Floats:
         """The chance of each component of each action's prior by now, (K, J)."""
         return np.array(self._state.belief.weights)
+
+    @property
+    def trust(self) -> Floats:
+        """The chance, by now, that the log is right about each action, (K,)."""
+        return self.readings().trust
+
+    def expected_outcomes(self, contexts: Floats) -> tuple[Floats, Floats]:
+        """What is expected of each action and how sure that is, (n, K) each: the same for every user."""
+        told, shape = self.readings(), (len(contexts), self.n_actions)
+        return np.broadcast_to(told.means, shape), np.broadcast_to(told.standard_errors, shape)
+
+    def heard(self) -> Heard:
+        """What users said of each action, apart from what the log did."""
+        counts, means = self._state.tally.counts, self._state.tally.means
+        return Heard(counts.copy(), np.where(counts > 0.0, means, np.nan))
 
     def readings(self) -> TrustReadings:  # type: ignore[override]
         """Posterior mean and standard error per action, and how far the log is still trusted."""

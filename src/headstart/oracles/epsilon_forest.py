@@ -174,6 +174,13 @@ class EpsilonForest(Policy):
         else:
             self._forest.add(seen.reshape(1, -1), [index], [number])
 
+    def expected_outcomes(self, contexts: Floats) -> tuple[Floats, Floats] | None:
+        """The forest's estimates for many users, (n, K), and NaN for how sure they are; None: there is no forest."""
+        if self._forest is None:
+            return None
+        estimates = self._forest.predict(contexts)
+        return estimates, np.full_like(estimates, np.nan)
+
     def readings(self) -> Readings:
         """Plays and mean outcome per action; the forest's bounds depend on the context."""
         actions, outcomes = self._actions[: self._n], self._outcomes[: self._n]

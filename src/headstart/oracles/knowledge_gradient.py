@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from headstart.arrays import Bools, Floats, Scratch, Words
-from headstart.checks import check_n_actions, check_number, check_outcome, check_whole
+from headstart.checks import Available, check_available, check_n_actions, check_number, check_outcome, check_whole
 from headstart.errors import OutcomeError
 from headstart.estimates.summary import Summary
 from headstart.kernels import absorb, expect, implements, kernel, play, probabilities, release, update, withdraw
@@ -22,6 +22,7 @@ from headstart.kernels.random import draw_uniform
 from headstart.kernels.remaining import NOT_TOLD, users_to_come
 from headstart.kernels.worth import mean_of, worth_of
 from headstart.oracles.beliefs import BelievingOracle
+from headstart.parts import Weighing
 from headstart.priors.logged import LOGGED, LoggedPrior, check_trust
 from headstart.randomness import RNG, as_words
 
@@ -102,6 +103,22 @@ def _choose(state: KnowledgeGradientState, available: Bools) -> tuple[int, int]:
     if chosen != leader and first + worth_of(state, leader, second, remaining, largest - first, True) >= largest:
         chosen = leader
     return leader, chosen
+
+
+@kernel
+def _weigh(state: KnowledgeGradientState, available: Bools, means: Floats, worths: Floats) -> None:
+    """What `_choose` compares: of each available action its mean, and the worth of learning about it."""
+    leader, _ = _choose(state, available)
+    n_plays = total(state.tally.counts) + total(state.pending)
+    remaining = users_to_come(state.horizon, n_plays, LAST)
+    second = -np.inf
+    for a in range(available.size):
+        means[a] = mean_of(state, a) if available[a] else np.nan
+        worths[a] = np.nan
+        if available[a] and a != leader:
+            second = max(second, means[a])
+            worths[a] = worth_of(state, a, mean_of(state, leader), remaining, 0.0, False)
+    worths[leader] = worth_of(state, leader, second, remaining, 0.0, True) if second > -np.inf else 0.0
 
 
 @implements(play, KnowledgeGradientState)
@@ -219,6 +236,15 @@ class KnowledgeGradient(BelievingOracle[KnowledgeGradientState]):
         oracle = cls.__new__(cls)
         oracle._begin(prior, horizon, options, rng)
         return oracle
+
+    def weigh(self, context: ArrayLike | None = None, available: Available = None) -> Weighing | None:
+        """What it weighs when it decides; None while all outcomes so far are one number."""
+        if self._state.belief.scales[0, 0] == 0.0:
+            return None
+        mask = self._all if available is None else check_available(available, self.n_actions)
+        weighing = Weighing(*np.empty((2, self.n_actions)))
+        _weigh(self._state, mask, *weighing)
+        return weighing
 
     def _check_outcome(self, outcome: float) -> float:
         number, (low, high) = check_outcome(outcome), self.outcome_range

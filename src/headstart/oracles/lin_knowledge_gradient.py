@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from headstart.arrays import Bools, Floats, Scratch, Words
-from headstart.checks import check_action, check_number, check_saved, check_whole
+from headstart.checks import Available, check_action, check_available, check_number, check_saved, check_whole
 from headstart.errors import ContextError
 from headstart.kernels import expect, implements, kernel, play, probabilities, release, update, withdraw
 from headstart.kernels.choice import draw_available, fill_uniform
@@ -19,7 +19,7 @@ from headstart.kernels.ridge import N_SCRATCH, padded
 from headstart.kernels.states import SavedArrays
 from headstart.kernels.tally import Tally, update_tally
 from headstart.oracles.lin_foresight import LinearForesight
-from headstart.oracles.lin_worth import choose, mix_chances
+from headstart.oracles.lin_worth import choose, mix_chances, weigh_trials
 from headstart.oracles.linear import ContextOracle
 from headstart.oracles.linear_beliefs import (
     Forecast,
@@ -32,6 +32,7 @@ from headstart.oracles.linear_beliefs import (
     noise_of,
     weigh_models,
 )
+from headstart.parts import Heard, Weighing
 from headstart.priors.linear import LOGGED, Interactions, LinearPrior, check_models, find_roots, models_of_rows
 from headstart.priors.logged import check_trust
 from headstart.randomness import RNG, as_words
@@ -88,6 +89,14 @@ def _probabilities(state: LinKnowledgeGradientState, context: Floats, available:
         return
     _look_at(state, context, available, noise)
     mix_chances(state, context, available, state.forecast, out)
+
+
+@kernel
+def _weigh(
+    state: LinKnowledgeGradientState, context: Floats, available: Bools, means: Floats, worths: Floats
+) -> None:
+    _look_at(state, context, available, noise_of(state.belief, state.tally))
+    weigh_trials(state, context, available, state.forecast, means, worths)
 
 
 @implements(update, LinKnowledgeGradientState)
@@ -253,6 +262,24 @@ class LinKnowledgeGradient(ContextOracle[LinKnowledgeGradientState]):
         means = (belief.chances * centres).sum(axis=2)
         spread = (belief.chances * (variances * squares + (centres - means[..., None]) ** 2)).sum(axis=2)
         return means, np.sqrt(spread)
+
+    def expected_outcomes(self, contexts: Floats) -> tuple[Floats, Floats]:
+        """What is expected of each action for many users, and how sure that is, (n, K) each."""
+        return self.predict(contexts)
+
+    def heard(self) -> Heard:
+        """What users said of each action, apart from what the log did."""
+        counts, means = self._state.tally.counts, self._state.tally.means
+        return Heard(counts.copy(), np.where(counts > 0.0, means, np.nan))
+
+    def weigh(self, context: ArrayLike | None, available: Available = None) -> Weighing | None:
+        """What it weighs when it decides for this user; None while nothing tells the actions apart."""
+        if noise_of(self._state.belief, self._state.tally) == 0.0:
+            return None
+        mask = self._all if available is None else check_available(available, self.n_actions)
+        weighing = Weighing(*np.empty((2, self.n_actions)))
+        _weigh(self._state, self._as_vector(context), mask, *weighing)
+        return weighing
 
     def foresee(self, contexts: Floats, available: Bools | None) -> LinearForesight:
         """These users, to be asked about with whatever is in flight."""

@@ -136,6 +136,25 @@ def choose(state: LinearLearning, context: Floats, available: Bools, forecast: F
 
 
 @kernel
+def weigh_trials(
+    state: LinearLearning, context: Floats, available: Bools, forecast: Forecast, means: Floats, worths: Floats
+) -> None:
+    """What `choose` compares: of each available action its expected outcome, and what its trial is worth by what it
+    teaches; nothing for the best, which is no trial."""
+    greedy = best_available(forecast.values, available)
+    n = total(state.tally.counts) + total(state.pending)
+    users = state.reach * users_to_come(state.horizon, n, state.last)
+    for a in range(available.size):
+        means[a] = worths[a] = math.nan
+        if available[a]:
+            means[a], worths[a] = forecast.values[a], 0.0
+            if a != greedy and users > 0.0:
+                look_closer(state.belief, context, a, forecast)
+                gain = _gain(state.belief, forecast, a, forecast.values[greedy], state.pending[a], 0.0)
+                worths[a] = users * gain
+
+
+@kernel
 def mix_chances(state: LinearLearning, context: Floats, available: Bools, forecast: Forecast, out: Floats) -> None:
     """The chances of a user who has been glanced at."""
     out[:] = 0.0

@@ -140,6 +140,11 @@ class LinearOracle(ContextOracle[R]):
                 self._predict(rows, action, self.features.groups[action], means[:, a : a + 1], widths[:, a : a + 1])
         return means, widths
 
+    def expected_outcomes(self, contexts: Floats) -> tuple[Floats, Floats]:
+        """What is expected of each action for many users, (n, K); how sure that is, its width does not say: NaN."""
+        means, widths = self.predict(contexts)
+        return means, np.full_like(widths, np.nan)
+
     def _predict(self, rows: Floats, action: Integers, groups: Integers, means: Floats, widths: Floats) -> None:
         """phi of `action` against every one of `groups`, into columns of means and widths."""
         m, n_groups = self.features.length, groups.size

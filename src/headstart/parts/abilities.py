@@ -15,11 +15,12 @@ from typing import Generic, TypeGuard, TypeVar
 import numpy as np
 
 from headstart.arrays import Bools, Floats, Integers
+from headstart.checks import Available
 from headstart.errors import CannotBeSaved, OptionError
 from headstart.estimates.summary import Summary
 from headstart.logs.encoding import Encoding
 from headstart.logs.log import Log
-from headstart.parts.contracts import ContextLike, Evaluator, Oracle, Readings, Saved, State
+from headstart.parts.contracts import ContextLike, Evaluator, Heard, Oracle, Readings, Saved, State, Weighing
 from headstart.randomness import RNG
 
 _T = TypeVar("_T")
@@ -172,6 +173,36 @@ class OracleAbilities(Abilities[Oracle]):
         if readings is not None:
             return readings()
         return Readings(*np.full((4, self.part.n_actions), np.nan))
+
+    def heard(self) -> Heard | None:
+        """What users said of each action; None: it cannot tell them from the log. Who has no log has its readings."""
+        heard: Callable[[], Heard | None] | None = _ask(self.part, "heard", None)
+        if heard is not None:
+            return heard()
+        told = self.readings()
+        return Heard(told.counts, told.means)
+
+    def weigh(self, context: ContextLike, available: Available = None) -> Weighing | None:
+        """What it weighs when it decides for this user; None: it does not weigh what a trial is worth, or has nothing
+        to weigh yet."""
+        weigh: Callable[[ContextLike, Available], Weighing | None] | None = _ask(self.part, "weigh", None)
+        return None if weigh is None else weigh(context, available)
+
+    def expected_outcomes(self, contexts: Floats) -> tuple[Floats, Floats] | None:
+        """What is expected of each action for many users, and its standard error, (n, K) each; None: not known."""
+        expected: Callable[[Floats], tuple[Floats, Floats] | None] | None = _ask(self.part, "expected_outcomes", None)
+        return None if expected is None else expected(contexts)
+
+    def log_says(self, context: ContextLike) -> tuple[Floats, Floats] | None:
+        """The mean of each action by the log alone and its standard error, (K,) each, for this user if the log's
+        part of the policy looks at users; None: there is no log, or it does not say."""
+        says: Callable[[ContextLike], tuple[Floats, Floats] | None] | None = _ask(self.part, "log_says", None)
+        return None if says is None else says(context)
+
+    @property
+    def trust(self) -> Floats | None:
+        """The chance, by now, that the log is right about each action, (K,); None: it has no such notion."""
+        return _ask(self.part, "trust", None)
 
     def copy(self) -> Oracle:
         """An independent oracle with the same state and the same future."""

@@ -32,6 +32,20 @@ class Readings(NamedTuple):
     upper: Floats  # (K,)
 
 
+class Heard(NamedTuple):
+    """What users said of each action. NaN where there is no such number."""
+
+    counts: Floats  # (K,) outcomes learnt
+    means: Floats  # (K,) their average
+
+
+class Weighing(NamedTuple):
+    """What an oracle weighs when it decides for a user. NaN for an action that is not available."""
+
+    means: Floats  # (K,) the outcome that is expected of each action
+    worths: Floats  # (K,) what one more play of it is worth to the users after him, by what it teaches
+
+
 class Oracle(Protocol):
     """Chooses and learns.
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, cast
 
 from headstart.parts.contracts import Oracle
 
 if TYPE_CHECKING:  # these rooms speak of policies: they are imported when they are used
     from headstart.logs.any_log import AnyLog
+    from headstart.parts.explanation import Explanation
     from headstart.parts.tables.decisions import DecisionTable
     from headstart.parts.tables.learning import LearntTable
     from headstart.parts.tables.rule import Unseen
@@ -88,6 +89,24 @@ class Policy:
             unseen=unseen,
             n_threads=n_threads,
         )
+
+    def explain(self, user: object = None, *, available: object = None, action: Hashable = None) -> Explanation:
+        """Why this user gets this action: what the log says, what users said since, what is still worth finding out.
+
+        Nothing is drawn and nothing is learnt: the policy stays as it is.
+
+        Parameters
+        ----------
+        user
+            By names (a mapping, a data frame's row) or by numbers; None for a policy that looks at nobody.
+        available
+            The actions that this user may get, by label, or as a mask or indices. None: all.
+        action
+            The action to be explained, by its label: the one that was drawn. None: the likeliest.
+        """
+        from headstart.parts.explaining import explain_user
+
+        return explain_user(cast(Oracle, self), user, available, action)
 
     def expect_outcomes(self, decisions: object, *, id: str | None = None) -> int:
         """Tell the policy that decisions which `decide` made are in flight; how many they are.

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from headstart.arrays import Floats
 from headstart.checks import Available
 from headstart.parts.abilities import OracleAbilities
-from headstart.parts.contracts import ContextLike, Oracle, Readings, Saved, State
+from headstart.parts.contracts import ContextLike, Heard, Oracle, Readings, Saved, State, Weighing
 from headstart.parts.policy import Policy
 from headstart.randomness import RNG
 
@@ -87,6 +87,18 @@ class Wrapper(Policy, ABC):
     def readings(self) -> Readings:
         """What the inner oracle believes, per action."""
         return OracleAbilities(self.inner).readings()
+
+    def heard(self) -> Heard | None:
+        """What users said of each action; None: the inner oracle does not say."""
+        return OracleAbilities(self.inner).heard()
+
+    def weigh(self, context: ContextLike, available: Available = None) -> Weighing | None:
+        """What the inner oracle weighs when it decides for this user; None: it does not."""
+        return OracleAbilities(self.inner).weigh(self.seen(context), available)
+
+    def log_says(self, context: ContextLike) -> tuple[Floats, Floats] | None:
+        """The mean of each action by the log alone and its standard error, (K,) each; None: there is no log."""
+        return OracleAbilities(self.inner).log_says(self.seen(context))
 
     def reseed(self, rng: RNG) -> None:
         """New randomness; what was learnt stays."""

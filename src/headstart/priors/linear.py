@@ -86,6 +86,21 @@ class LinearPrior:
         labels = tuple((*logged, *doubts) for logged in label_sets(self.believed, self.n_actions))
         return Components(labels, self.chances, self.centres[:, :, 0], errors)
 
+    def log_says(self, context: Floats) -> tuple[Floats, Floats]:
+        """The outcome that the log alone expects of each action for a user, and its standard error, (K,) each.
+
+        The user is the constant 1 and columns in standard units. NaN for an action of which the log is not believed.
+        """
+        phi = self.interactions.expand(context[None, :])[0]
+        chances = self.chances[:, : self.n_logged]
+        with np.errstate(invalid="ignore"):
+            shares = chances / chances.sum(axis=1, keepdims=True)
+        centres = self.centres[:, : self.n_logged] @ phi
+        squares = np.einsum("m,kjml,l->kj", phi, self.inverses[:, : self.n_logged], phi)
+        means = (shares * centres).sum(axis=1)
+        spread = (shares * (self.variance * squares + (centres - means[:, None]) ** 2)).sum(axis=1)
+        return means, np.sqrt(spread)
+
     def weakened(self, share: ArrayLike) -> LinearPrior:
         """The same prior with the rows behind the believing model counted `share` times, one number or one per
         action: its spread grows by 1 / share."""

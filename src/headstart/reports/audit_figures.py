@@ -47,7 +47,7 @@ def _draw_means(audit: Audit) -> str | None:
     axes.plot([a.mean for a in known], places, "o", color=BLUE, ms=7, label=interval)
     axes.set_yticks(list(places), [shorten(action.name) for action in known])
     axes.set_ylim(-0.6, len(known) - 0.4)
-    axes.set_xlabel("outcome")
+    axes.set_xlabel(f"mean {audit.facts.outcome} of a user")
     axes.grid(axis="x", color="#e6e8eb", lw=0.8)
     axes.tick_params(axis="y", length=0)
     figure.legend(loc="outside upper left", ncols=2, frameon=False, handletextpad=0.3, columnspacing=1.2)
@@ -185,7 +185,7 @@ def _draw_tipping(audit: Audit) -> str | None:
     axes.set_yticks(places, [name for name, _ in bars])
     axes.tick_params(axis="y", length=0)
     axes.set_xlim(0, right)
-    axes.set_xlabel("bias of the lead, in units of the outcome")
+    axes.set_xlabel(f"bias of the lead, in {audit.facts.outcome}")
     axes.set_title(
         f"tipping point {number(found.tipping)}: beyond it the log is harmful,\n"
         f"from {number(found.useless)} (with noise) useless",
@@ -217,7 +217,7 @@ def _draw_time(audit: Audit) -> str | None:
     if audit.drift is None:
         return None
     figure, (above, below) = canvas(4.4, 2, 1)
-    draw_over_time(audit.drift, audit.actions, above[0], below[0])
+    draw_over_time(audit.drift, audit.actions, above[0], below[0], audit.facts.outcome)
     figure.legend(*above[0].get_legend_handles_labels(), loc="outside upper left", ncols=3, frameon=False)
     return as_svg(figure)
 

@@ -68,9 +68,10 @@ def _actions(audit: Audit) -> Iterator[Section]:
         interval = NONE if math.isnan(action.low) else f"{number(action.low)} to {number(action.high)}"
         row = [str(action.name), f"{action.rows:,}", number(action.raw_mean), number(action.mean), interval]
         rows.append((*row, number(action.effective_size, 4), f"{verdict.caps[a]:,}"))
+    plays = "Virtual plays are outcomes that a start learns from the log as if users had given them"
     worth = {
-        "fine": "Virtual plays are what a start uses: as many as the doubly robust mean is worth.",
-        "cap": "Virtual plays are what a start uses, capped for the bias that the findings below leave possible.",
+        "fine": f"{plays}: as many as the doubly robust mean is worth.",
+        "cap": f"{plays}: capped, by headstart itself, for the bias that the findings below leave possible.",
         "stop": "A start uses no virtual plays of a log that is not to be used.",
     }
     sentences = (

@@ -73,8 +73,8 @@ def _draw_curves(axes: Axes, comparison: Comparison, styles: dict[str, tuple[str
         axes.plot(
             comparison.rounds[shown], earning.curve[shown], color=colour, linestyle=line, lw=width, label=earning.name
         )
-    axes.set_xlabel("round")
-    axes.set_ylabel("mean outcome up to it")
+    axes.set_xlabel("users so far")
+    axes.set_ylabel(f"mean {comparison.outcome} up to then")
     axes.set_xlim(0, int(comparison.rounds[-1]))
     axes.grid(axis="y", lw=0.4, alpha=0.5)
     axes.spines[["top", "right"]].set_visible(False)
@@ -100,7 +100,7 @@ def _draw_means(axes: Axes, comparison: Comparison, styles: dict[str, tuple[str,
     axes.set_yticks(range(len(ranked)), [earning.name for earning in ranked])
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(-0.6, len(ranked) - 0.4)
-    axes.set_xlabel(f"mean outcome per user, {comparison.level:.0%} interval")
+    axes.set_xlabel(f"mean {comparison.outcome} per user, {comparison.level:.0%} interval")
     axes.margins(x=0.16)
     axes.grid(axis="x", lw=0.4, alpha=0.5)
     axes.spines[["top", "right", "left"]].set_visible(False)

@@ -14,7 +14,9 @@ _OTHERS = "#c4c9d0"
 _MOST_TICKS = 5
 
 
-def draw_over_time(found: DriftFinding, actions: ActionsFinding, above: Any, below: Any) -> None:
+def draw_over_time(
+    found: DriftFinding, actions: ActionsFinding, above: Any, below: Any, outcome: str = "outcome"
+) -> None:
     """Draw into two axes of the same periods; the actions with the best means have colours, the others one grey."""
     known = [a for a, action in enumerate(actions.actions) if not math.isnan(action.mean)]
     known.sort(key=lambda a: -actions.actions[a].mean)
@@ -42,11 +44,11 @@ def draw_over_time(found: DriftFinding, actions: ActionsFinding, above: Any, bel
         colour = _COLOURS[named.index(a)] if a in named else _OTHERS
         below.bar(places, shares, bottom=bottom, width=0.86, color=colour, alpha=0.85, lw=0)
         bottom = [low + share for low, share in zip(bottom, shares, strict=True)]
+    above.set_ylabel(f"mean {_short(outcome, 14)} (95 %)")
     _finish(found, places, above, below)
 
 
 def _finish(found: DriftFinding, places: list[int], above: Any, below: Any) -> None:
-    above.set_ylabel("outcome (95 %)")
     above.grid(axis="y", color="#e6e8eb", lw=0.8)
     above.set_xticks(places, [""] * len(places))
     below.set_ylabel("share of the rows")

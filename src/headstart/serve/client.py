@@ -6,8 +6,10 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import quote
 
 from headstart.extras import brought_by
+from headstart.serve.errors import UnknownDecision
 from headstart.serve.talking import (
     Attempt,
     Fallback,
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from headstart.serve.config import Label
     from headstart.serve.engine.answers import DecisionAnswer, ReceiptAnswer
     from headstart.serve.engine.state import State
+    from headstart.serve.telling.one_decision import OneDecision
     from headstart.serve.units import Unit
 
 __all__ = ["Client", "RequestFailed", "reload_service"]
@@ -164,6 +167,27 @@ def reload_service(url: str, *, key: str | None = None, timeout: float = 60.0) -
             "experiments"
         ]
     return told
+
+
+def explain_decision(
+    url: str, event_id: str, *, experiment: str | None = None, key: str | None = None
+) -> OneDecision:
+    """Why a decision of a running service was made, as its page says it: of one experiment, or of any."""
+    manner = Manner(10.0, 0)
+    with import_httpx().Client(base_url=url.rstrip("/"), headers=headers_of(key)) as http:
+        names = [experiment]
+        if experiment is None:
+            names = _carry_out(http, Request("/v1/experiments"), manner, time.sleep)["experiments"]
+        for name in names:
+            try:
+                path = f"/v1/{name}/decisions/{quote(event_id, safe='')}"
+                told: OneDecision = _carry_out(http, Request(path), manner, time.sleep)
+            except RequestFailed as error:
+                if error.code != "unknown_decision":
+                    raise
+                continue
+            return told
+    raise UnknownDecision(f"no decision {event_id!r:.80} in {', '.join(map(str, names))}")
 
 
 def _carry_out(http: httpx.Client, request: Request, manner: Manner, sleep: Callable[[float], None]) -> Any:

@@ -134,7 +134,7 @@ class Curve(Displayed):
         band = {"color": line.get_color(), "alpha": 0.15, "lw": 0, "label": "20th to 80th percentile of runs"}
         axes.fill_between(self.rounds, self.percentiles(20), self.percentiles(80), **band)
         axes.set_xlabel("users")
-        axes.set_ylabel("cumulative regret, in units of the outcome")
+        axes.set_ylabel("lost so far against the best action (regret)")
         axes.legend(frameon=False)
 
 

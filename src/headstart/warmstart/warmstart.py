@@ -17,6 +17,7 @@ from headstart.parts import (
     ContextLike,
     Evaluator,
     EvaluatorAbilities,
+    Heard,
     Oracle,
     OracleAbilities,
     Saved,
@@ -129,6 +130,16 @@ class WarmStart(Wrapper):
     def virtual_plays(self) -> Integers:
         """Virtual plays so far per action, (K,): what the log was worth."""
         return self._virtual_plays.copy()
+
+    def heard(self) -> Heard:
+        """The outcomes that users brought; what they were on average is not told apart from the virtual ones."""
+        counts = OracleAbilities(self.oracle).readings().counts - self._virtual_plays
+        return Heard(counts, np.full(self.n_actions, np.nan))
+
+    def log_says(self, context: ContextLike) -> tuple[Floats, Floats] | None:
+        """The mean of each action by the evaluator and its standard error, (K,) each, over the log's users."""
+        summary = EvaluatorAbilities(self.evaluator).summary
+        return None if summary is None else (summary().means, summary().standard_errors)
 
     @property
     def kernel_state(self) -> WarmStartState | None:

@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from headstart.cli import app
+from headstart.logs.tables import read_log
 from headstart.serve import Engine
 from headstart.serve.engine.opening import open_store
 from headstart.serve.engine.sources import Sources
@@ -151,6 +152,11 @@ def test_export_writes_the_next_log(tmp_path):
         result = CliRunner().invoke(app, ["store", "export", path, "ads", "--out", str(target), "--format", format])
         assert result.exit_code == 0, result.output
         assert target.stat().st_size > 0
+        known = sum(row["outcome"] is not None for row in rows)
+        told = f"{len(rows)} decisions of ads, {known} of them with an outcome, are in {target}"
+        assert told.replace(" ", "") in result.output.replace("\n", "").replace(" ", "")
+    by_name = read_log(tmp_path / "log.dsjson", action="tag")
+    assert set(by_name.action_names) <= {str(row["action"]) for row in rows}
     lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
     assert [line["propensity"] for line in lines] == [row["propensity"] for row in rows]
 

@@ -3,11 +3,14 @@
 import numpy as np
 import pytest
 
+from headstart.errors import LogError
 from headstart.experiments.demo import example_log
 from headstart.serve.engine.engine import Engine
 from headstart.serve.errors import UnknownDecision
+from headstart.serve.store.read_only import reading
 from headstart.serve.telling.one_decision import tell_decision
 from headstart.serve.telling.overviews import Overviews
+from headstart.serve.telling.stored_decision import tell_stored
 from tests.serve.in_process import configure
 
 
@@ -35,6 +38,34 @@ def test_what_the_policy_expects_is_for_this_user(engine):
     assert sum(each["chance"] for each in told["actions"]) == pytest.approx(1.0)
     assert told["outcome"] is None
     assert told["outcome_text"] == "not known"
+
+
+def test_a_decision_is_explained_as_its_policy_explains_itself(engine):
+    """Sentences and numbers are those of `policy.explain`; the first sentence says that they are of now."""
+    engine.decide("ads", {"likes_videos": "yes"}, event_id="why")
+    told = tell_decision(engine, "ads", "why")
+    fold = engine._fold("ads")
+    user = fold.policy.as_vector({"likes_videos": "yes"})
+    own = fold.policy.policy.explain(user)
+    assert told["why"][1:] == list(own.sentences)
+    assert "version" in told["why"][0] or told["why"][0].startswith("Nothing has changed")
+    for each, case in zip(told["actions"], own.cases, strict=True):
+        assert (each["name"], each["log"], each["believed"]) == (case.name, case.log_mean, case.expected)
+        assert each["worth"] == case.worth
+    assert told["actions"][0]["users_text"].startswith("0 users")
+
+
+def test_a_store_that_is_only_read_says_the_same(engine):
+    """But for a log that was handed over in memory, which a store cannot read again."""
+    for experiment in ("even", "ads"):
+        engine.decide(experiment, {"likes_videos": "no"} if experiment == "ads" else {}, event_id=f"{experiment} 1")
+        engine.outcome(experiment, f"{experiment} 1", 1.0)
+    with reading(engine.config.store) as query:
+        assert tell_stored(query, "even 1") == tell_decision(engine, "even", "even 1")
+        with pytest.raises(LogError, match="began with a log in memory"):
+            tell_stored(query, "ads 1", "ads")
+        with pytest.raises(UnknownDecision, match="no decision 'nobody' in ads, even"):
+            tell_stored(query, "nobody")
 
 
 def test_outcomes_that_do_not_count_are_told(engine):

@@ -30,7 +30,7 @@ from headstart.judgement.audit.findings import CHECKS, Material, Settings
 from headstart.judgement.audit.intake import Intake, take_in
 from headstart.judgement.audit.plain import as_plain
 from headstart.judgement.audit.verdict import Verdict, judge
-from headstart.logs.any_log import AnyLog
+from headstart.logs.any_log import OUTCOME, AnyLog, name_outcome
 
 STEPS = 1 + len(CHECKS)  # calls of `progress`: the way in, the checks
 
@@ -49,6 +49,7 @@ class Facts:
     horizon: int
     level: float
     seed: int
+    outcome: str = OUTCOME  # what it is called
 
     @property
     def basis(self) -> str:
@@ -126,7 +127,7 @@ class Audit(Displayed):
         means, lows, highs = ([getattr(each, name) for each in shown] for name in ("mean", "low", "high"))
         draw_intervals(axes, [each.name for each in shown], means, lows, highs)
         axes.plot([each.raw_mean for each in shown], range(len(shown))[::-1], "x", color="#D55E00", label="raw mean")
-        axes.set_xlabel(f"mean outcome: adjusted, {self.facts.level:.0%} interval")
+        axes.set_xlabel(f"mean {self.facts.outcome}: adjusted, {self.facts.level:.0%} interval")
         axes.legend(frameon=False, loc="best")
 
 
@@ -238,4 +239,5 @@ def _state_facts(material: Material) -> Facts:
         horizon=material.settings.horizon,
         level=material.settings.level,
         seed=material.settings.seed,
+        outcome=name_outcome(material.log),
     )

@@ -99,7 +99,7 @@ def find_thin_overlap(*, is_logged: bool) -> Callable[[Audit], Iterator[Found]]:
                 yield Found(
                     f"{percent(action.users_below_1)} of the users had a chance below 1 % of {action.name}: {rows} "
                     "rows speak for all of them",
-                    "cap the action's virtual plays, or decide for the other users only",
+                    "headstart caps what the log counts for there; or decide for the other users only",
                 )
 
     return find
@@ -196,7 +196,7 @@ def find_heavy_rows(*, is_logged: bool) -> Callable[[Audit], Iterator[Found]]:
                 yield Found(
                     f"one row carries {percent(action.heaviest_share)} of the mean of {action.name}: its effective "
                     f"{action.effective_size:.0f} rows promise too much",
-                    "cap the action's virtual plays",
+                    "headstart caps what the log counts for there",
                 )
 
     return find
@@ -235,7 +235,7 @@ def find_tipping(audit: Audit) -> Iterator[Found]:
     yield Found(
         f"a hidden confounder as strong as {rival.column} would move the difference between {best} and {rival.name} "
         f"by {abs(rival.bias):.3g}, and {rival.tipping:.3g} turns the decision{more}",
-        "cap the virtual plays, so that live users can overrule the log",
+        "headstart caps what the log counts for, so that users can overrule it",
     )
 
 
@@ -255,7 +255,7 @@ def find_estimated(audit: Audit) -> Iterator[Found]:
         yield Found(
             "the log has no propensities; they were estimated from the contexts, which is right if nothing else "
             "decided who saw what",
-            "cap the virtual plays, so that live users can overrule the log; and log the propensities from now on",
+            "headstart caps what the log counts for, so that users can overrule it; log the propensities from now on",
         )
 
 

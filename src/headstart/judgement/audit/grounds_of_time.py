@@ -61,7 +61,7 @@ def find_partial_actions(audit: Audit) -> Iterator[Found]:
             yield Found(
                 f"{action.name} was not used in {percent(action.missing_share)} of {_clock(found)}: its mean is of "
                 "other days than the others' are",
-                "compare the actions on the days that had them all, or cap its virtual plays",
+                "headstart caps what the log counts for there; or compare the actions on the days that had them all",
             )
 
 

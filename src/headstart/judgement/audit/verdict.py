@@ -85,6 +85,6 @@ def _summary(audit: Audit, caps: tuple[int, ...], decision: str) -> str:
     best = audit.actions.actions[audit.actions.best].name
     points = f"It points to {best}" + ("" if audit.actions.is_lead_clear else ", but not beyond noise")
     if decision == CAP:
-        few = "Let it speak for a limited number of virtual plays per action, not for all that it claims."
-        return f"{points}. {few} {name_basis(audit)}"
-    return f"{points}, and is worth {plays:,} virtual plays. {name_basis(audit)}"
+        most = f"it counts for no more than {plays:,} users' outcomes (virtual plays), which headstart sees to itself"
+        return f"{points}. With a cap: {most}. {name_basis(audit)}"
+    return f"{points}, and is worth {plays:,} users' outcomes (virtual plays). {name_basis(audit)}"

@@ -9,6 +9,7 @@ from typing import Any
 from headstart.arrays import Floats, Integers
 from headstart.displayed import Display, Displayed, draw_intervals
 from headstart.judgement.compare.policies import COLD, NAIVE, START, TODAY
+from headstart.logs.any_log import OUTCOME
 from headstart.simulation.acceptance import ROBUST, Acceptance
 
 
@@ -80,6 +81,7 @@ class Comparison(Displayed):
     split: str
     level: float
     notes: tuple[str, ...]
+    outcome: str = OUTCOME  # what it is called
 
     @property
     def best(self) -> str:
@@ -125,7 +127,7 @@ class Comparison(Displayed):
             self.verdict(),
             {
                 "policy": [each.name for each in ranked],
-                "mean outcome": [each.mean for each in ranked],
+                f"mean {self.outcome}": [each.mean for each in ranked],
                 "low": [each.low for each in ranked],
                 "high": [each.high for each in ranked],
             },
@@ -135,7 +137,7 @@ class Comparison(Displayed):
         ranked = self.earnings
         means, lows, highs = ([getattr(each, name) for each in ranked] for name in ("mean", "low", "high"))
         draw_intervals(axes, [each.name for each in ranked], means, lows, highs)
-        axes.set_xlabel(f"mean outcome per user, {self.level:.0%} interval")
+        axes.set_xlabel(f"mean {self.outcome} per user, {self.level:.0%} interval")
 
     def counts(self) -> str:
         """How many rows counted, and what became of them."""

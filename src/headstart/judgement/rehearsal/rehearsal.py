@@ -171,7 +171,7 @@ class Rehearsal(Displayed):
             axes.plot(days, self.gains_by_day(self.advice.policy, scenario), label=scenario)
         axes.axhline(0.0, color="#8a8f98", lw=0.8)
         axes.set_xlabel("day")
-        axes.set_ylabel(f"earned beside the {AB_TEST}, in units of the outcome")
+        axes.set_ylabel(f"{self.unit} earned beside the {AB_TEST}")
         axes.legend(frameon=False, title="if the log is")
 
     def __repr__(self) -> str:

@@ -20,7 +20,7 @@ from headstart.kernels.states import load_state, save_state
 from headstart.logs.any_log import AnyLog
 from headstart.oracles.knowledge_gradient import KnowledgeGradient
 from headstart.oracles.lin_knowledge_gradient import LinKnowledgeGradient
-from headstart.parts import ContextLike, Oracle, OracleAbilities, Saved, State, Wrapper, load_parts, save_parts
+from headstart.parts import ContextLike, Heard, Oracle, OracleAbilities, Saved, State, Wrapper, load_parts, save_parts
 from headstart.parts.names import NamedUser, Names, as_user, has_text
 from headstart.parts.tables.chances import Foresight, chances_of, foresee
 from headstart.priors.linear import LinearPrior
@@ -182,12 +182,20 @@ class Started(Wrapper, Displayed):
 
     def expected_outcomes(self, contexts: Floats) -> tuple[Floats, Floats] | None:
         """What is expected of each action for many users, and how sure that is, (n, K) each; None: a forest."""
-        if isinstance(self.oracle, LinKnowledgeGradient):
-            return self.oracle.predict(self._see_rows(contexts))
-        if not isinstance(self.oracle, KnowledgeGradient):
+        if not isinstance(self.oracle, KnowledgeGradient | LinKnowledgeGradient):
             return None
-        told, shape = self.oracle.readings(), (len(contexts), self.n_actions)
-        return np.broadcast_to(told.means, shape), np.broadcast_to(told.standard_errors, shape)
+        return self.oracle.expected_outcomes(contexts if self._view is None else self._see_rows(contexts))
+
+    def heard(self) -> Heard | None:
+        """What users said of each action; None of a forest, which learns the log's rows and users' alike."""
+        return None if self.prior is None else super().heard()
+
+    def log_says(self, context: ContextLike) -> tuple[Floats, Floats]:
+        """The mean of each action by the log alone and its standard error, (K,) each: for this user, where the prior
+        looks at users, else over all of them."""
+        if isinstance(self.prior, LinearPrior):
+            return self.prior.log_says(np.asarray(self.seen(context)))
+        return self.summary.means, self.summary.standard_errors
 
     def _see_rows(self, contexts: Floats) -> Floats:
         """`seen` of many users at once."""
@@ -361,7 +369,7 @@ class Started(Wrapper, Displayed):
 
     def _draw(self, axes: Any) -> None:
         self.summary.draw(axes, self.audit.facts.action_names)
-        axes.set_xlabel("mean outcome by the log, before the first user, 95 % interval")
+        axes.set_xlabel(f"mean {self.audit.facts.outcome} by the log, before the first user, 95 % interval")
 
     def __repr__(self) -> str:
         return f"Started({self.oracle!r}, worth {self.worth.tolist()} users)"

@@ -1,14 +1,20 @@
-"""What decides, for people: its name, why it was chosen, how far it still trusts the log."""
+"""What decides, for people: its name, why it was chosen, how far it trusts the log, why a user gets an action."""
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
-from headstart.arrays import Floats
+from headstart.errors import HeadstartError
 from headstart.judgement.start.started import Started
-from headstart.parts import Oracle, layers
+from headstart.parts import Oracle, OracleAbilities, layers
+from headstart.parts.explaining import explain_context
+from headstart.parts.explanation import Explanation
+from headstart.serve.store.events import DecisionBody
+
+if TYPE_CHECKING:
+    from headstart.serve.engine.fold import Fold
 
 
 class PolicyState(TypedDict):
@@ -32,15 +38,24 @@ def describe_policy(policy: Oracle, *, has_context: bool) -> PolicyState:
     }
 
 
-def expect_outcomes(policy: Oracle, context: Floats) -> list[float] | None:
-    """What a policy of `start` expects of each action for a user; None for any other, and for a forest."""
-    started = next((layer for layer in layers(policy) if isinstance(layer, Started)), None)
-    found = None if started is None else started.expected_outcomes(context[None, :])
-    return None if found is None else found[0][0].tolist()
+def explain_decision(fold: Fold, body: DecisionBody, outcome: str) -> Explanation | None:
+    """Why the user of a decision would get its action now; None where actions or columns are others by now."""
+    served, labels = fold.policy, fold.config.actions
+    shown = body.get("available", fold.offered)
+    mask = np.array([label in shown and label in fold.offered for label in labels])
+    if body["action"] not in labels or not mask.any():
+        return None
+    try:
+        seen = served.as_vector(body["context"], body.get("surprises", {}))
+    except HeadstartError:
+        return None
+    user = body["context"] if seen is not None else {}
+    return explain_context(
+        served.policy, seen, mask, labels=labels, user=user, outcome=outcome, action=body["action"]
+    )
 
 
 def find_trust(policy: Oracle) -> list[float] | None:
     """The chance, by now, that the log is right about each action, where what decides has such a notion."""
-    decides = list(layers(policy))[-1]
-    trust = getattr(decides, "trust", None)
-    return None if trust is None else np.asarray(trust, dtype=np.float64).tolist()
+    trust = OracleAbilities(list(layers(policy))[-1]).trust
+    return None if trust is None else trust.tolist()

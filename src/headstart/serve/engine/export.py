@@ -52,6 +52,7 @@ class Export:
         closed = self._reader.last(experiment, kinds.WINDOW_CLOSED)
         self._closed_through: int = 0 if closed is None else closed.body["through"]
         self._aside = _read_aside(self._reader, experiment)
+        self.n_read = self.n_outcomes = 0  # rows that were last read, and those of them with an outcome
 
     @property
     def labels(self) -> list[str]:
@@ -77,6 +78,7 @@ class Export:
         no longer has is left out (`Engine.events` has it); a context has the columns of its time.
         """
         default = self._declarations.present.default_outcome
+        self.n_read = self.n_outcomes = 0
         for sequence, event_id, time, decision, outcome, _ in self._reader.joined(self.experiment):
             if sequence > self._through:
                 return
@@ -107,6 +109,8 @@ class Export:
             }
             if self.outcomes:
                 row["outcomes"] = None if is_set_aside else known.get("outcomes")
+            self.n_read += 1
+            self.n_outcomes += row["outcome"] is not None
             yield row
 
 

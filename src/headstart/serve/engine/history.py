@@ -5,18 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from headstart.errors import HeadstartError, LogError
+from headstart.errors import LogError
 from headstart.logs.log import Log
-from headstart.serve.config import Label
+from headstart.parts.explanation import Explanation
+from headstart.serve.config import ExperimentConfig, Label
 from headstart.serve.engine.bounds import Bounds
-from headstart.serve.engine.deciding import expect_outcomes
+from headstart.serve.engine.deciding import explain_decision
 from headstart.serve.engine.declarations import read_declarations
+from headstart.serve.engine.fold import Fold
 from headstart.serve.engine.ledger import Ledger
 from headstart.serve.engine.sources import read_source
 from headstart.serve.errors import StoreCorrupt
 from headstart.serve.store import events as kinds
 from headstart.serve.store.events import DecisionBody, Event
-from headstart.serve.store.reader import REPORT
+from headstart.serve.store.reader import REPORT, Reader
 
 _PATIENCE = 1.0  # seconds that somebody who looks at a decision waits for the fold
 
@@ -162,15 +164,20 @@ class Past:
         """The labels, in order, that a decision of this version was drawn from."""
         return read_declarations(self._reader, self._name, version).actions_at(version)
 
-    def expect(self, body: DecisionBody) -> list[float] | None:
-        """What the policy expects of each action for the user of a decision, by now; None where it cannot say."""
+    def explain(self, body: DecisionBody, outcome: str) -> Explanation | None:
+        """Why the user of a decision would get its action now; None where it cannot be said any more."""
         with self._ledger.looking(_PATIENCE):
-            served = self._ledger.fold.policy
-            try:
-                seen = served.as_vector(body["context"], body.get("surprises", {}))
-            except HeadstartError:  # the columns are others now
-                return None
-            return None if seen is None else expect_outcomes(served.policy, seen)
+            return explain_decision(self._ledger.fold, body, outcome)
+
+    @property
+    def version(self) -> int:
+        """The last event that changed what the policy would do."""
+        return self._ledger.fold.version
+
+    @property
+    def config(self) -> ExperimentConfig:
+        """The configuration in force."""
+        return self._ledger.fold.config
 
     def is_aside(self, decision: int) -> bool:
         """Whether somebody set this decision's outcome aside."""
@@ -183,6 +190,39 @@ class Past:
     def offer_snapshot(self, position: int, body: bytes) -> None:
         """Have the experiment's own thread keep a report's snapshot: it alone writes to the store."""
         self._ledger.offered = position, body
+
+
+class StoredPast:
+    """What a page of one decision needs, from a store that is only looked at."""
+
+    def __init__(self, fold: Fold, reader: Reader) -> None:
+        self._fold, self._reader, self._name = fold, reader, fold.name
+
+    def of_id(self, event_id: str, limit: int) -> list[Event]:
+        """The first events with this id, its decision and what came of it, in their order."""
+        return self._reader.of_id(self._name, event_id, limit)
+
+    def actions_at(self, version: int) -> tuple[Label, ...]:
+        """The labels, in order, that a decision of this version was drawn from."""
+        return tuple(self._fold.actions_at(version))
+
+    def explain(self, body: DecisionBody, outcome: str) -> Explanation | None:
+        """Why the user of a decision would get its action now; None where it cannot be said any more."""
+        return explain_decision(self._fold, body, outcome)
+
+    def is_aside(self, decision: int) -> bool:
+        """Whether somebody set this decision's outcome aside."""
+        return decision in self._fold.reckoning.aside
+
+    @property
+    def version(self) -> int:
+        """The last event that changed what the policy would do."""
+        return self._fold.version
+
+    @property
+    def config(self) -> ExperimentConfig:
+        """The configuration in force."""
+        return self._fold.config
 
 
 def _add_decision(decided: Decided, event: Event) -> None:

@@ -40,7 +40,10 @@ def as_dsjson(export: Export) -> Iterator[bytes]:
                     "Version": "1",
                     "EventId": row["event_id"],
                     "a": [a + 1 for a in order],
-                    "c": {"User": row["context"], "_multi": [{"Action": {"name": label}} for label in labels]},
+                    "c": {
+                        "User": row["context"],
+                        "_multi": [{"_tag": label, "Action": {"name": label}} for label in labels],
+                    },
                     "p": [row["probabilities"][a] for a in order],
                 }
             )

@@ -6,14 +6,10 @@ import math
 from dataclasses import dataclass
 
 from headstart.numerals import tell_number
+from headstart.numerals import tell_share as tell_share
 from headstart.serve.config import ExperimentConfig
 
 NOTHING = "-"
-
-
-def tell_share(share: float | None, digits: int = 0) -> str:
-    """Per cent; a dash for what is not known."""
-    return NOTHING if share is None else f"{100.0 * share:.{digits}f} %"
 
 
 def name_outcome(config: ExperimentConfig) -> str:

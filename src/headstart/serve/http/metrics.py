@@ -140,6 +140,9 @@ class Metrics:
             name: CounterMetricFamily(f"headstart_{name}", text, labels=["experiment", "column"])
             for name, text in _SURPRISES.items()
         }
+        tripped = GaugeMetricFamily(
+            "headstart_guardrail_tripped", "1 while a guardrail has tripped", labels=["experiment", "guardrail"]
+        )
         sizes = GaugeMetricFamily(
             "headstart_effective_sample_size", "Of each action's outcomes", labels=["experiment", "action"]
         )
@@ -163,9 +166,12 @@ class Metrics:
                 surprises["missing_values"].add_metric([name, column], n)
             for column, n in state["unseen"].items():
                 surprises["unseen_categories"].add_metric([name, column], n)
+            in_force = [each["guardrail"] for each in state["tripped"]]
+            for guardrail in config.guardrails:
+                tripped.add_metric([name, guardrail], float(guardrail in in_force))
             for action, size in zip(config.actions, checks["effective_sizes"], strict=True):
                 sizes.add_metric([name, str(action)], size)
-        yield from (*counters.values(), *surprises.values(), *gauges.values(), sizes)
+        yield from (*counters.values(), *surprises.values(), *gauges.values(), tripped, sizes)
 
 
 def _count(state: State) -> dict[str, int]:

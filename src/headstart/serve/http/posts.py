@@ -20,6 +20,7 @@ from headstart.serve.http.wire import (
     read_many,
     read_outcome,
     read_reason,
+    read_resume,
     read_retire,
 )
 
@@ -54,6 +55,7 @@ class Posts:
             "take-back": Post("admin", self._take_back),
             "retire": Post("admin", self._retire),
             "reinstate": Post("admin", self._reinstate),
+            "resume": Post("admin", self._resume),
         }
 
     async def _decide(self, caller: Caller, experiment: str, body: Fields) -> object:
@@ -118,6 +120,12 @@ class Posts:
         action, reason = read_retire(body)
         return await _steer(
             self._engine.reinstate, experiment, action, reason, by=caller.name, address=caller.address
+        )
+
+    async def _resume(self, caller: Caller, experiment: str, body: Fields) -> object:
+        guardrail, reason = read_resume(body)
+        return await _steer(
+            self._engine.resume, experiment, guardrail, reason, by=caller.name, address=caller.address
         )
 
     def _refused(self, caller: Caller, error: HeadstartError) -> ErrorAnswer:

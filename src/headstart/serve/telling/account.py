@@ -14,6 +14,7 @@ from headstart.serve.engine.history import Decided, Mark, Page
 from headstart.serve.engine.snapshot import read_snapshot, write_snapshot
 from headstart.serve.store.chain import GENESIS
 from headstart.serve.telling.deeds import Deed
+from headstart.serve.telling.guarding import Watched
 from headstart.serve.telling.sums import Sums
 
 _N_DEEDS = 12  # the newest, for the page
@@ -31,13 +32,17 @@ class Account:
         self.sums = Sums()
         self.deeds: list[Deed] = []
         self.last_deeds: dict[str, Deed] = {}  # the newest of each kind
+        self.watched = Watched()  # guardrails
 
     def add(self, page: Page) -> None:
         """Fold the events after `mark`."""
         for decided in page.decided:
             self._add_decided(decided)
+        for event in page.deeds:
+            self.watched.take(event)
         heard = page.heard
         if heard.times:
+            self.watched.add(heard)
             self.sums.add_outcomes(
                 np.array(heard.times),
                 self._places(heard.drawn),
@@ -73,6 +78,7 @@ class Account:
                 "actions": self.actions,
                 "sums": self.sums.as_dict(),
                 "deeds": [list(deed) for deed in self.deeds],
+                "watched": self.watched.as_dict(),
                 "last_deeds": [list(deed) for deed in self.last_deeds.values()],
             }
         )
@@ -85,6 +91,7 @@ class Account:
             account = cls(saved["rewritten"])
             account.mark, account.actions = Mark(*saved["mark"]), saved["actions"]
             account.sums = Sums.from_dict(saved["sums"])
+            account.watched = Watched.from_dict(saved["watched"])
             account.deeds = [Deed(*deed) for deed in saved["deeds"]]
             account.last_deeds = {deed.kind: deed for deed in (Deed(*each) for each in saved["last_deeds"])}
         except Exception as error:  # whatever is wrong with a cache, what it was made from is there

@@ -11,7 +11,7 @@ from headstart.numerals import tell_chance
 from headstart.serve.config import ExperimentConfig, Label
 from headstart.serve.engine.engine import Engine
 from headstart.serve.engine.starting import StartState, headline_of, is_loud, tell_start
-from headstart.serve.engine.state import Sight, State
+from headstart.serve.engine.state import NamedSum, Sight, State
 from headstart.serve.errors import StillOpening, StoreUnavailable
 from headstart.serve.store import events as kinds
 from headstart.serve.store.events import Body
@@ -19,9 +19,10 @@ from headstart.serve.telling.alarms import find_alarms, find_failures
 from headstart.serve.telling.audits import Audited, Audits
 from headstart.serve.telling.follower import Follower, Told
 from headstart.serve.telling.gain import find_gain
+from headstart.serve.telling.guardrail_report import find_tripped, tell_guardrails
 from headstart.serve.telling.next_log import judge_next_log
-from headstart.serve.telling.outcomes import name_outcome, tell_share
-from headstart.serve.telling.report import FREE, Report, Shown
+from headstart.serve.telling.outcomes import Wording, name_outcome, tell_share
+from headstart.serve.telling.report import FREE, NamedMean, Report, Shown
 from headstart.serve.telling.stopping import judge_stopping
 from headstart.serve.telling.story import tell_policy, tell_showing
 
@@ -102,7 +103,10 @@ class Overview:
         policy, holdout = (report.value(is_holdout=which) for which in (False, True))
         if not config.holdout and not holdout["n"]:
             holdout["text"] = "none configured"
-        chances = report.chances() if state["policy"]["has_context"] else np.array([a["chance"] for a in actions])
+        by_user = any(action["chance"] is None for action in actions)
+        chances = report.chances() if by_user else np.array([action["chance"] for action in actions])
+        guardrails = tell_guardrails(told.watched, config, _range_of(state))
+        tripped = find_tripped(guardrails)
         health, loud = self._engine.healths()[self._experiment], [log["headline"]] if log and log["is_loud"] else []
         return {
             "experiment": self._experiment,
@@ -116,7 +120,8 @@ class Overview:
             "outcomes": state["outcomes"],
             "counted": report.n_outcomes,
             "waiting": max(0, state["waiting"]),
-            "sentence": tell_showing(actions, state["policy"], config, report),
+            "sentence": tell_showing(actions, state, config, report),
+            "guardrails": guardrails,
             "policy": {**state["policy"], "text": tell_policy(state["policy"], actions)},
             "stopping": judge_stopping(report, names, chances),
             "gain": find_gain(report, has_holdout=config.holdout > 0.0),
@@ -139,7 +144,7 @@ class Overview:
             "conflicts": _conflicts(state, told),
             "deeds": [deed.as_dict() for deed in reversed(told.deeds)],
             "failures": find_failures(health, state["behind"]),
-            "alarms": [{"message": text} for text in [*loud, *find_alarms(state, p, told.last_deeds)]],
+            "alarms": [{"message": text} for text in [*tripped, *loud, *find_alarms(state, p, told.last_deeds)]],
             "log": log,
         }
 
@@ -178,15 +183,23 @@ def _tell_actions(report: Report, state: State, log: LogTold | None) -> list[Sho
     actions, words = report.actions(), report.words
     for a, (told, known) in enumerate(zip(actions, state["actions"], strict=True)):
         chance, believed, trust = known["chance"], known["policy"]["means"], known["policy"]["trust"]
-        told["virtual_plays"] = known["virtual_plays"]
+        told["is_retired"], told["virtual_plays"] = known["is_retired"], known["virtual_plays"]
+        told["outcomes"] = [_tell_named(name, each) for name, each in known["outcomes"].items()]
         told["chance"] = chance
         told["chance_text"] = _BY_CONTEXT if chance is None else tell_share(chance, 1)
+        if known["is_retired"]:
+            told["chance_text"] = "retired"
         told["believed"] = None if state["policy"]["has_context"] else believed  # else it depends on the user
         told["believed_text"] = _BY_CONTEXT if state["policy"]["has_context"] else words.tell(believed)
         told["trust"], told["trust_text"] = trust, tell_share(trust)
         told["log_mean"] = None if log is None else log["means"][a]
         told["log_text"] = words.tell(told["log_mean"])
     return actions
+
+
+def _tell_named(name: str, known: NamedSum) -> NamedMean:
+    mean = known["sum"] / known["n"] if known["n"] else None
+    return {"name": name, "n": known["n"], "mean": mean, "text": Wording(name).tell(mean)}
 
 
 def _range_of(state: State) -> Range:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from headstart.arrays import Bools, Floats, Integers
+from headstart.estimates.outliers import Range
 from headstart.estimates.sequences import MomentSums
 from headstart.parts import Saved
 from headstart.serve.config import Label
@@ -62,7 +63,7 @@ class Sums:
         self.timeline.add_outcomes(times, outcomes, groups)
         self.heard += np.bincount(actions, minlength=len(self.actions))
         weights = 1.0 / propensities
-        rows, plain = (_rows(w, outcomes, numbers) for w in (weights, np.ones(len(weights))))
+        rows, plain = (as_moments(w, outcomes, numbers) for w in (weights, np.ones(len(weights))))
         self.moments += [np.bincount(actions, row, len(self.actions)) for row in rows]
         self.others += np.bincount(actions, (outcomes != 0.0) & (outcomes != 1.0), len(self.actions))
         self.values += np.stack([np.bincount(groups, row, 2) for row in plain], axis=1)
@@ -104,7 +105,14 @@ class Sums:
         return sums
 
 
-def _rows(w: Floats, y: Floats, numbers: Floats) -> list[Floats]:
+def is_share(bounds: Range, *, has_some: bool, others: float) -> bool:
+    """Whether outcomes are 0 or 1 for everybody: nothing but 0 so far may be the beginning of anything, unless a
+    range says otherwise.
+    """
+    return (bounds == (0.0, 1.0) or has_some) and not others
+
+
+def as_moments(w: Floats, y: Floats, numbers: Floats) -> list[Floats]:
     """What each outcome adds to `MomentSums`, in the order of its fields."""
     second, third = w * w * (2.0 * numbers - 1.0), w**3 * (3.0 * numbers * (numbers - 1.0) + 1.0)
     powers = (np.ones(len(y)), y, y**2, y**3)

@@ -184,7 +184,7 @@ def tell_harm(guardrail: Guardrail, harm: Harm, outcome: str) -> str:
     whose = "the bound of" if guardrail.bound is not None else "the hold-out's"
     users = f"{harm.users:,} users" + ("" if guardrail.bound is not None else f", {harm.holdout_users:,} held out")
     told = f"{outcome} is {words.tell(harm.value)} ({users}), {which} {whose} {words.tell(harm.against)}"
-    margin = f" ({words.tell_size(guardrail.margin)} are tolerated)" if guardrail.margin else ""
+    margin = f" (tolerated: {words.tell_size(guardrail.margin)})" if guardrail.margin else ""
     return f"{told}, by at least {words.tell_size(harm.at_least)}{margin}"
 
 

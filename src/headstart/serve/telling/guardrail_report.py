@@ -6,6 +6,7 @@ import math
 from typing import TypedDict
 
 from headstart.estimates.outliers import Range
+from headstart.numerals import tell_number
 from headstart.serve.config import ExperimentConfig
 from headstart.serve.guardrails import ALARM, FALL_BACK, HOLDOUT, Guardrail
 from headstart.serve.telling.guarding import Harm, Watched
@@ -22,6 +23,7 @@ class GuardrailTold(TypedDict):
     than: str | float  # "holdout", or the bound
     margin: float
     level: float  # the chance that it ever trips without cause
+    level_text: str
     then: str  # "alarm" or "fall back"
     is_tripped: bool
     users: int  # with an outcome, that are not held out
@@ -42,10 +44,9 @@ def tell_guardrails(watched: Watched, config: ExperimentConfig, bounds: Range) -
 
 
 def find_tripped(guardrails: list[GuardrailTold]) -> list[str]:
-    """Alarms: what has happened, what is done about it, and what somebody has to do."""
+    """Alarms: what has happened, and what is done about it."""
     return [
-        f"The guardrail {each['name']} has tripped: {each['text']}. {each['status']} Look into it, then resume "
-        f'(POST /v1/.../resume with {{"guardrail": "{each["name"]}"}}).'
+        f"The guardrail {each['name']} has tripped: {each['text']}. {each['status']}"
         for each in guardrails
         if each["is_tripped"]
     ]
@@ -61,6 +62,7 @@ def _tell(watched: Watched, name: str, harm: Harm, config: ExperimentConfig) -> 
         "than": HOLDOUT if guardrail.bound is None else guardrail.bound,
         "margin": guardrail.margin,
         "level": guardrail.level,
+        "level_text": f"{tell_number(100.0 * guardrail.level)} %",
         "then": FALL_BACK if guardrail.falls_back else ALARM,
         "is_tripped": trip is not None,
         "users": harm.users,
@@ -95,4 +97,4 @@ def _tell_status(guardrail: Guardrail, config: ExperimentConfig, *, is_tripped: 
         return "Watching."
     if guardrail.falls_back:
         return f"All but the hold-out are shown {config.safe_action}, the safe action, until somebody resumes."
-    return "The policy decides as before: this guardrail only raises an alarm."
+    return "The policy decides as before: this guardrail only raises an alarm, until somebody resumes."

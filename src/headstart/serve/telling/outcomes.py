@@ -49,7 +49,8 @@ class Wording:
         """A difference, with its sign; of shares in percentage points."""
         sign = "+" if value >= 0.0 else "-"
         if self.is_rate:
-            return f"{sign}{tell_number(100.0 * abs(value))} points"
+            points = tell_number(100.0 * abs(value))
+            return f"{sign}{points} {'point' if points == '1' else 'points'}"
         return sign + self.tell(abs(value))
 
     def tell_size(self, value: float) -> str:

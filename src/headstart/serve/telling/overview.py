@@ -13,6 +13,7 @@ from headstart.serve.engine.engine import Engine
 from headstart.serve.engine.starting import StartState, headline_of, is_loud, tell_start
 from headstart.serve.engine.state import NamedSum, Sight, State
 from headstart.serve.errors import StillOpening, StoreUnavailable
+from headstart.serve.outcomes import NamedOutcome, NamedOutcomes
 from headstart.serve.store import events as kinds
 from headstart.serve.store.events import Body
 from headstart.serve.telling.alarms import find_alarms, find_failures
@@ -98,7 +99,10 @@ class Overview:
             Report(told.sums, _range_of(state), name_outcome(config)),
             self._log(state, config, with_audit=with_audit),
         )
-        actions, names = _tell_actions(report, state, log), [str(label) for label in config.actions]
+        actions, names = (
+            _tell_actions(report, state, log, config.outcomes),
+            [str(label) for label in config.actions],
+        )
         statistic, freedom, p = report.chi_square()
         policy, holdout = (report.value(is_holdout=which) for which in (False, True))
         if not config.holdout and not holdout["n"]:
@@ -179,12 +183,14 @@ class Overview:
         return told
 
 
-def _tell_actions(report: Report, state: State, log: LogTold | None) -> list[Shown]:
+def _tell_actions(report: Report, state: State, log: LogTold | None, outcomes: NamedOutcomes) -> list[Shown]:
     actions, words = report.actions(), report.words
     for a, (told, known) in enumerate(zip(actions, state["actions"], strict=True)):
         chance, believed, trust = known["chance"], known["policy"]["means"], known["policy"]["trust"]
         told["is_retired"], told["virtual_plays"] = known["is_retired"], known["virtual_plays"]
-        told["outcomes"] = [_tell_named(name, each) for name, each in known["outcomes"].items()]
+        told["outcomes"] = [
+            _tell_named(name, outcome, known["outcomes"].get(name)) for name, outcome in outcomes.named.items()
+        ]
         told["chance"] = chance
         told["chance_text"] = _BY_CONTEXT if chance is None else tell_share(chance, 1)
         if known["is_retired"]:
@@ -197,9 +203,9 @@ def _tell_actions(report: Report, state: State, log: LogTold | None) -> list[Sho
     return actions
 
 
-def _tell_named(name: str, known: NamedSum) -> NamedMean:
-    mean = known["sum"] / known["n"] if known["n"] else None
-    return {"name": name, "n": known["n"], "mean": mean, "text": Wording(name).tell(mean)}
+def _tell_named(name: str, outcome: NamedOutcome, known: NamedSum | None) -> NamedMean:
+    mean, n = (None, 0) if known is None else (known["sum"] / known["n"], known["n"])
+    return {"name": name, "n": n, "mean": mean, "text": Wording(name, outcome.range == (0.0, 1.0)).tell(mean)}
 
 
 def _range_of(state: State) -> Range:

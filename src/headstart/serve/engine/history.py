@@ -19,6 +19,7 @@ from headstart.serve.store import events as kinds
 from headstart.serve.store.events import DecisionBody, Event, Learnt
 from headstart.serve.store.reader import REPORT, as_learnt
 
+_REPORTS = (kinds.OUTCOME, kinds.PART, kinds.LATE, kinds.EARLY, kinds.CONFLICTING)
 _PATIENCE = 1.0  # seconds that somebody who looks at a decision waits for the fold
 
 
@@ -83,6 +84,8 @@ class Page:
     heard: Heard = field(default_factory=Heard)
     deeds: list[Event] = field(default_factory=list)  # what people and configurations decided
     n_events: int = 0
+    reports: int = 0  # of outcomes, whatever became of them
+    silence: int = 0  # decisions after the last of them
 
     @property
     def actions(self) -> list[str]:
@@ -130,7 +133,10 @@ class Past:
         """The next events, at most so many; `actions` are those in force."""
         page, at_close = Page(after, [Decided(actions)]), terms.at_close
         for event in self._reader.events(self._name, after.position, size):
+            if event.kind in _REPORTS and "outcomes" not in event.body:  # a value is made here: nobody reports it
+                page.reports, page.silence = page.reports + 1, 0
             if event.kind == kinds.DECISION:
+                page.silence += 1
                 _add_decision(page.decided[-1], event)
             elif event.kind == kinds.OUTCOME:
                 if not at_close and event.decision is not None and event.about not in terms.aside:

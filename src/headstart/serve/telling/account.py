@@ -33,6 +33,7 @@ class Account:
         self.deeds: list[Deed] = []
         self.last_deeds: dict[str, Deed] = {}  # the newest of each kind
         self.watched = Watched()  # guardrails
+        self.reports = self.silence = self.decisions = 0  # of outcomes; decisions since the last of them, and in all
 
     def add(self, page: Page) -> None:
         """Fold the events after `mark`."""
@@ -54,6 +55,9 @@ class Account:
         deeds = [Deed.of(event) for event in page.deeds]
         self.deeds = [*self.deeds, *deeds][-_N_DEEDS:]
         self.last_deeds.update({deed.kind: deed for deed in deeds})
+        self.silence = page.silence if page.reports else self.silence + page.silence
+        self.reports += page.reports
+        self.decisions += sum(len(decided.times) for decided in page.decided)
         self.mark, self.actions = page.mark, page.actions
 
     def _add_decided(self, decided: Decided) -> None:
@@ -79,6 +83,7 @@ class Account:
                 "sums": self.sums.as_dict(),
                 "deeds": [list(deed) for deed in self.deeds],
                 "watched": self.watched.as_dict(),
+                "reports": [self.reports, self.silence, self.decisions],
                 "last_deeds": [list(deed) for deed in self.last_deeds.values()],
             }
         )
@@ -91,6 +96,7 @@ class Account:
             account = cls(saved["rewritten"])
             account.mark, account.actions = Mark(*saved["mark"]), saved["actions"]
             account.sums = Sums.from_dict(saved["sums"])
+            account.reports, account.silence, account.decisions = saved["reports"]
             account.watched = Watched.from_dict(saved["watched"])
             account.deeds = [Deed(*deed) for deed in saved["deeds"]]
             account.last_deeds = {deed.kind: deed for deed in (Deed(*each) for each in saved["last_deeds"])}

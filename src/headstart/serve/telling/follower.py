@@ -38,6 +38,7 @@ class Told(NamedTuple):
     deeds: list[Deed]
     last_deeds: dict[str, Deed]
     watched: Watched
+    silence: tuple[int, int, int]  # decisions since the last report, reports and decisions in all
 
 
 class Following:
@@ -55,8 +56,9 @@ class Following:
         with self._changed:
             self._changed.wait_for(lambda: self._told.mark.position >= position, patience)
             told = self._told
+            silence = told.silence, told.reports, told.decisions
             deeds = list(told.deeds), dict(told.last_deeds)
-            return Told(told.sums.of(actions), told.mark.position, *deeds, told.watched.copied())
+            return Told(told.sums.of(actions), told.mark.position, *deeds, told.watched.copied(), silence)
 
     def find_trips(self) -> dict[str, Body]:
         """What is to be recorded of guardrails that have to trip, by name; asked by the thread of `step`."""

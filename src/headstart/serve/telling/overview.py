@@ -18,9 +18,11 @@ from headstart.serve.store import events as kinds
 from headstart.serve.store.events import Body
 from headstart.serve.telling.alarms import find_alarms, find_failures
 from headstart.serve.telling.audits import Audited, Audits
+from headstart.serve.telling.callers import Callers, tell_refused
 from headstart.serve.telling.follower import Follower, Told
 from headstart.serve.telling.gain import find_gain
 from headstart.serve.telling.guardrail_report import find_tripped, tell_guardrails
+from headstart.serve.telling.missing import tell_missing
 from headstart.serve.telling.next_log import judge_next_log
 from headstart.serve.telling.outcomes import Wording, name_outcome, tell_share
 from headstart.serve.telling.report import FREE, NamedMean, Report, Shown
@@ -39,6 +41,7 @@ class Checks(TypedDict):
     chi_square: float
     degrees_of_freedom: int
     p: float
+    mismatch_p: float  # the same question, by a p-value that holds at every look
     effective_sizes: list[float]
 
 
@@ -61,8 +64,9 @@ class LogTold(TypedDict):
 class Overview:
     """Tells one experiment, by the configuration that its fold has at that moment."""
 
-    def __init__(self, engine: Engine, experiment: str, follower: Follower) -> None:
+    def __init__(self, engine: Engine, experiment: str, follower: Follower, callers: Callers | None = None) -> None:
         self._engine, self._experiment, self._follower = engine, experiment, follower
+        self._callers = callers or Callers()
         self._audits = Audits()
 
     def as_page(self, *, with_audit: bool = True) -> dict[str, object]:
@@ -90,6 +94,7 @@ class Overview:
             "chi_square": statistic,
             "degrees_of_freedom": freedom,
             "p": p,
+            "mismatch_p": report.mismatch(),
             "effective_sizes": report.weighed().sizes.tolist(),
         }
 
@@ -110,8 +115,14 @@ class Overview:
         by_user = any(action["chance"] is None for action in actions)
         chances = report.chances() if by_user else np.array([action["chance"] for action in actions])
         guardrails = tell_guardrails(told.watched, config, _range_of(state))
-        tripped = find_tripped(guardrails)
-        health, loud = self._engine.healths()[self._experiment], [log["headline"]] if log and log["is_loud"] else []
+        refused, health = self._callers.of_late(self._experiment), self._engine.healths()[self._experiment]
+        alarms = [
+            *find_tripped(guardrails),
+            *([log["headline"]] if log and log["is_loud"] else []),
+            *tell_refused(refused),
+            *find_alarms(state, report.mismatch(), told.last_deeds),
+            *tell_missing(told.sums.timeline, names, *told.silence),
+        ]
         return {
             "experiment": self._experiment,
             "is_open": True,
@@ -138,6 +149,7 @@ class Overview:
                 "chi_square": statistic,
                 "degrees_of_freedom": freedom,
                 "p": p,
+                "mismatch_p": report.mismatch(),
                 "chi_square_text": f"p = {tell_chance(p, 3)}" if freedom else "nothing to test",
                 "effective_sizes": report.weighed().sizes.tolist(),
                 "dangling": state["dangling"],
@@ -145,10 +157,11 @@ class Overview:
                 "duplicates": state["duplicates"],
                 "conflicting": state["conflicting"],
             },
+            "callers": refused,
             "conflicts": _conflicts(state, told),
             "deeds": [deed.as_dict() for deed in reversed(told.deeds)],
             "failures": find_failures(health, state["behind"]),
-            "alarms": [{"message": text} for text in [*tripped, *loud, *find_alarms(state, p, told.last_deeds)]],
+            "alarms": [{"message": text} for text in alarms],
             "log": log,
         }
 

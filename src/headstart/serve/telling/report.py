@@ -113,6 +113,10 @@ class Report:
         statistic = float(np.sum((vectors[:, kept].T @ difference) ** 2 / values[kept]))
         return statistic, int(kept.sum()), float(chdtrc(kept.sum(), statistic))
 
+    def mismatch(self) -> float:
+        """The same question with a p-value that holds at every look: the chance of ever so much against them."""
+        return math.exp(-float(self._sums.fortune[1]))
+
     def chances(self) -> Floats:
         """The chances that actions were drawn with of late: over the last tenth of the decisions, (K,)."""
         line = self._sums.timeline

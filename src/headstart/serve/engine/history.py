@@ -16,7 +16,7 @@ from headstart.serve.engine.ledger import Ledger
 from headstart.serve.engine.sources import read_source
 from headstart.serve.errors import StoreCorrupt
 from headstart.serve.store import events as kinds
-from headstart.serve.store.events import DecisionBody, Event, Learnt
+from headstart.serve.store.events import Context, DecisionBody, Event, Learnt
 from headstart.serve.store.reader import REPORT, as_learnt
 
 _REPORTS = (kinds.OUTCOME, kinds.PART, kinds.LATE, kinds.EARLY, kinds.CONFLICTING)
@@ -47,6 +47,7 @@ class Decided:
     times: list[float] = field(default_factory=list)  # seconds since 1970
     drawn: list[str] = field(default_factory=list)
     chances: list[list[float]] = field(default_factory=list)
+    contexts: list[Context] = field(default_factory=list)
 
 
 @dataclass
@@ -211,6 +212,7 @@ def _add_decision(decided: Decided, event: Event) -> None:
     decided.times.append(event.time / 1e6)
     decided.drawn.append(action)
     decided.chances.append(chances)
+    decided.contexts.append(event.body["context"])
 
 
 def _as_text(labels: list[Label]) -> list[str]:

@@ -14,6 +14,7 @@ from headstart.serve.engine.history import Decided, Mark, Page
 from headstart.serve.engine.snapshot import read_snapshot, write_snapshot
 from headstart.serve.store.chain import GENESIS
 from headstart.serve.telling.deeds import Deed
+from headstart.serve.telling.drift import ContextDrift
 from headstart.serve.telling.guarding import Watched
 from headstart.serve.telling.sums import Sums
 
@@ -33,6 +34,7 @@ class Account:
         self.deeds: list[Deed] = []
         self.last_deeds: dict[str, Deed] = {}  # the newest of each kind
         self.watched = Watched()  # guardrails
+        self.drift = ContextDrift()
         self.reports = self.silence = self.decisions = 0  # of outcomes; decisions since the last of them, and in all
 
     def add(self, page: Page) -> None:
@@ -64,6 +66,7 @@ class Account:
         self.sums = self.sums.declare(decided.actions)
         if not decided.times:
             return
+        self.drift.add(decided.contexts)
         drawn_from = np.array(decided.chances)  # (n, K of their time)
         chances = np.zeros((len(drawn_from), len(self.sums.actions)))
         chances[:, self._places(decided.actions)] = drawn_from
@@ -82,6 +85,7 @@ class Account:
                 "actions": self.actions,
                 "sums": self.sums.as_dict(),
                 "deeds": [list(deed) for deed in self.deeds],
+                "drift": self.drift.as_dict(),
                 "watched": self.watched.as_dict(),
                 "reports": [self.reports, self.silence, self.decisions],
                 "last_deeds": [list(deed) for deed in self.last_deeds.values()],
@@ -97,6 +101,7 @@ class Account:
             account.mark, account.actions = Mark(*saved["mark"]), saved["actions"]
             account.sums = Sums.from_dict(saved["sums"])
             account.reports, account.silence, account.decisions = saved["reports"]
+            account.drift = ContextDrift.from_dict(saved["drift"])
             account.watched = Watched.from_dict(saved["watched"])
             account.deeds = [Deed(*deed) for deed in saved["deeds"]]
             account.last_deeds = {deed.kind: deed for deed in (Deed(*each) for each in saved["last_deeds"])}

@@ -39,6 +39,7 @@ class Told(NamedTuple):
     last_deeds: dict[str, Deed]
     watched: Watched
     silence: tuple[int, int, int]  # decisions since the last report, reports and decisions in all
+    drifted: list[str]  # columns of contexts that have moved, in words
 
 
 class Following:
@@ -58,7 +59,9 @@ class Following:
             told = self._told
             silence = told.silence, told.reports, told.decisions
             deeds = list(told.deeds), dict(told.last_deeds)
-            return Told(told.sums.of(actions), told.mark.position, *deeds, told.watched.copied(), silence)
+            return Told(
+                told.sums.of(actions), told.mark.position, *deeds, told.watched.copied(), silence, told.drift.tell()
+            )
 
     def find_trips(self) -> dict[str, Body]:
         """What is to be recorded of guardrails that have to trip, by name; asked by the thread of `step`."""

@@ -122,6 +122,7 @@ class Overview:
             *tell_refused(refused),
             *find_alarms(state, report.mismatch(), told.last_deeds),
             *tell_missing(told.sums.timeline, names, *told.silence),
+            *told.drifted,
         ]
         return {
             "experiment": self._experiment,

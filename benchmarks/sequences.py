@@ -120,7 +120,12 @@ def live(cell: Cell, seed: int, n_users: int = N_USERS) -> Life:
         rng.random(n_users),
         rng.random(n_users) < HOLDOUT,
     )
-    policy = OracleAbilities(make_policy(cell, means, seed, rng))
+    return live_among(make_policy(cell, means, seed, rng), means, could, uniforms, is_holdout)
+
+
+def live_among(oracle: Oracle, means: Floats, could: Floats, uniforms: Floats, is_holdout: Bools) -> Life:
+    """A policy's life among users who would do what stands in `could`, (n, K)."""
+    policy, n_users = OracleAbilities(oracle), len(could)
     policy.reserve(n_users)
     actions, propensities, values = np.zeros(n_users, np.int64), np.zeros(n_users), np.zeros(n_users)
     scratch = (np.empty(0), np.ones(means.size, np.bool_), np.empty(means.size))
@@ -129,28 +134,29 @@ def live(cell: Cell, seed: int, n_users: int = N_USERS) -> Life:
     return Life(means, actions, propensities, values, could[np.arange(n_users), actions], is_holdout)
 
 
-def add_up(places: Integers, rows: list[Floats], n_places: int) -> list[Floats]:
+def add_up(places: Integers, rows: list[Floats], n_places: int, look: int = LOOK) -> list[Floats]:
     """Running sums of each row by place at every look, (looks, places)."""
     at = np.zeros((places.size, n_places))
     at[np.arange(places.size), places] = 1.0
-    starts = np.arange(0, places.size, LOOK)
+    starts = np.arange(0, places.size, look)
     return [np.add.reduceat(at * row[:, None], starts, axis=0).cumsum(axis=0) for row in rows]
 
 
 def sums_of(life: Life) -> MomentSums:
     """At every look, (looks, K)."""
-    rows = _rows_of(1.0 / life.propensities, life.outcomes)
+    rows = rows_of(1.0 / life.propensities, life.outcomes)
     return MomentSums(*add_up(life.actions, rows, life.means.size))
 
 
-def _rows_of(w: Floats, y: Floats) -> list[Floats]:
+def rows_of(w: Floats, y: Floats) -> list[Floats]:
+    """What each outcome adds to `MomentSums`."""
     return [w * (y != 0.0), *(w**i * y**j for i in (1, 2, 3) for j in range(4) if i == 3 or j < 3)]
 
 
 def groups_of(life: Life) -> tuple[MomentSums, Floats]:
     """Policy and hold-out at every look, (looks, 2), and the true difference of their means, (looks,)."""
     y, groups = life.outcomes, life.is_holdout.astype(np.int64)
-    *found, values = add_up(groups, [*_rows_of(np.ones(y.size), y), life.values], 2)
+    *found, values = add_up(groups, [*rows_of(np.ones(y.size), y), life.values], 2)
     sums = MomentSums(*found)
     with np.errstate(invalid="ignore"):
         true = values / sums.w

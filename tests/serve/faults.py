@@ -15,9 +15,9 @@ from headstart.serve.store.sqlite import SQLiteStore
 from headstart.serve.store.store import Store
 from tests.serve.experiments import Clock, make_config
 from tests.serve.failing_disk import FailingDisk
-from tests.serve.scenario import Client, check_nothing_lost
+from tests.serve.scenario import GUARDED, Client, check_nothing_lost
 
-_ORACLE = {"oracle": "ThompsonBeta"}
+_ORACLE = {"oracle": "ThompsonBeta", **GUARDED}
 
 
 def count_writes(folder: Path, disk: FailingDisk) -> int:

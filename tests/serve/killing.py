@@ -29,7 +29,10 @@ READY = b"ready\n"
 
 def make_tables(address: str) -> dict[str, Any]:
     """Three experiments: one learns at once, one when windows close, one the value of outcomes with names."""
-    plain = {"actions": ["a", "b", "c"], "oracle": "ThompsonBeta", "seed": 3}
+    rails = {"r": {"worse": "lower", "than": 0.0, "then": "fall back"}}
+    plain = {
+        "actions": ["a", "b", "c"], "oracle": "ThompsonBeta", "seed": 3, "safe_action": "c", "guardrails": rails,
+    }  # fmt: skip
     window = {**plain, "oracle": "UCB", "outcome_window": 0.05, "default_outcome": 0.0}
     worth = {**plain, "oracle": "UCB", "outcomes": {"click": {}, "revenue": {}}, "value": 'revenue - shown("c")'}
     return {"store": address, "experiments": {"now": plain, "later": window, "worth": worth}}
@@ -124,6 +127,8 @@ def _work(engine: Engine, run: str, thread: int, lock: threading.Lock) -> None:
         tell(experiment, "decision", event_id, decision.action)
         if rng.random() < 0.02:
             (engine.retire if rng.random() < 0.5 else engine.reinstate)(experiment, "c")
+        if rng.random() < 0.02:
+            _guard(engine, experiment, trips=rng.random() < 0.5)
         if experiment == "worth":
             outcomes = {name: float(rng.random() < 0.3) for name in rng.sample(["click", "revenue"], 2)}
             engine.outcome(experiment, event_id, outcomes)
@@ -134,6 +139,15 @@ def _work(engine: Engine, run: str, thread: int, lock: threading.Lock) -> None:
             receipt = engine.outcome(experiment, event_id, value)
             if receipt.status in ("applied", "waiting", "duplicate"):
                 tell(experiment, "outcome", event_id, value)
+
+
+def _guard(engine: Engine, experiment: str, *, trips: bool) -> None:
+    """Trip the guardrail, as its watch would, or resume."""
+    if not trips:
+        engine.resume(experiment, "r")
+        return
+    since = engine._ledgers[experiment].fold.guards.since["r"]
+    engine.trip(experiment, "r", {"since": since, "looked_at": since, "reason": "a seed"})
 
 
 def main() -> None:

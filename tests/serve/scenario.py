@@ -12,6 +12,7 @@ from headstart.serve.store.store import Store
 
 Acknowledged = dict[str, Any]
 N_USERS = 8
+GUARDED = {"safe_action": "image", "guardrails": {"r": {"worse": "lower", "than": 0.0, "then": "fall back"}}}
 
 
 class Client:
@@ -46,11 +47,16 @@ class Client:
         self.outcomes[event_id] = outcome
 
     def run(self) -> None:
-        """Decisions and outcomes, one by one and together, with a freeze and a restart in between."""
+        """Decisions and outcomes, one by one and together, with a freeze, a trip and a restart in between."""
         for i in range(N_USERS):
             self.decide(f"u{i}")
             if i >= 2:
                 self.outcome(f"u{i - 2}", float(i % 2))
+            if i == 2:
+                body = {"since": 1, "looked_at": 1, "reason": "a script"}
+                self.insist(lambda body=body: self.engine.trip("ads", "r", body))
+            if i == 6:
+                self.insist(lambda: self.engine.resume("ads", "r"))
             if i == 3:
                 self.insist(lambda: self.engine.freeze("ads"))
             if i == 4:

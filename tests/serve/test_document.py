@@ -64,6 +64,12 @@ def test_its_outcomes_with_names_are_ones(tmp_path):
         assert [row["outcome"] for row in engine.export("shop")] == [12.35]
 
 
+def test_its_guardrails_are_ones():
+    block = next(block for block in _blocks("toml") if "guardrails" in block)
+    shop = load_config(tomllib.loads(block)).experiments["shop"]
+    assert {name: each.falls_back for name, each in shop.guardrails.items()} == {"complaints": True, "sales": False}
+
+
 def test_its_snippets_and_curls_run(tmp_path, monkeypatch, capsys):
     settings = _settings(tmp_path)
     settings["experiments"]["ads"]["log"]["path"] = str(tmp_path / "yesterday.csv")

@@ -38,6 +38,10 @@ def check_state(replica: Replica, model: Model) -> None:
         "version": model.newest,
         "position": model.head,
         "is_frozen": model.frozen_at is not None,
+        "tripped": [
+            {"guardrail": name, "sequence": by, "falls_back": model.present.guardrails[name].falls_back}
+            for name, by in model.tripped.items()
+        ],
         "decisions": len(model.decisions),
         "held_out": sum("is_holdout" in row.body for row in model.decisions.values()),
         "repeated": sum("follows" in row.body for row in model.decisions.values()),

@@ -110,6 +110,7 @@ def _draw_table(rng: random.Random) -> Table:
         "outside": rng.choice([None, "clip"]),
         **_draw_policy(rng, log),
         **_draw_terms(rng),
+        **_draw_guardrails(rng, actions),
         **(_draw_outcomes(rng, actions, window) if rng.random() < 0.3 else {}),
     }
 
@@ -149,6 +150,18 @@ def _draw_terms(rng: random.Random) -> Table:
         "forget_after": rng.choice([None, 1, 3]),
         "sticky": rng.choice([None, "for ever", 0, 4.0, 20]),
     }
+
+
+def _draw_guardrails(rng: random.Random, actions: list[Any]) -> Table:
+    """A safe action, and guardrails of either kind."""
+    if rng.random() < 0.4:
+        return {"safe_action": rng.choice([None, *actions]), "guardrails": None}
+    thens, thans = ("alarm", "fall back", "fall back"), (0.5, -1, "holdout")
+    rails = {
+        name: {"worse": rng.choice(["higher", "lower"]), "than": rng.choice(thans), "then": rng.choice(thens)}
+        for name in ("1", "re-fund")[: rng.choice([1, 2])]
+    }
+    return {"safe_action": rng.choice(actions), "guardrails": rails}
 
 
 def _with_settings(rng: random.Random, part: BuiltIn) -> Table:
@@ -217,7 +230,7 @@ def _decode(log: Log, row: Any) -> dict[str, Any]:
 def _change(rng: random.Random, before: Table) -> Table:
     """What a team changes between two deployments; window and default are fixed for life."""
     table = dict(before)
-    what = rng.choice(["actions", "order", "contexts", "policy", "terms", "terms", "log"])
+    what = rng.choice(["actions", "order", "contexts", "policy", "terms", "terms", "log", "guardrails"])
     if what == "actions" and before["log"] is None:
         others = [label for label in _ACTIONS if label not in before["actions"]]
         kept = rng.sample(before["actions"], rng.randint(1, len(before["actions"])))
@@ -229,6 +242,8 @@ def _change(rng: random.Random, before: Table) -> Table:
         new = rng.choice([column for column in _COLUMNS if column not in before["contexts"]])
         kept = rng.sample(list(before["contexts"].items()), rng.randint(0, len(before["contexts"])))
         table["contexts"] = dict([*kept, (new, _draw_kind(rng))])
+    elif what == "guardrails":
+        table |= _draw_guardrails(rng, before["actions"])
     elif what == "policy":
         table |= _draw_policy(rng, before["log"])
         if before["log"] is not None and rng.random() < 0.5:

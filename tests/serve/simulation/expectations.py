@@ -13,6 +13,7 @@ from headstart.serve.engine.asks import (
     AsideAsk,
     Ask,
     DecideAsk,
+    GuardAsk,
     OutcomeAsk,
     RetireAsk,
     SteerAsk,
@@ -67,6 +68,8 @@ class Expectations:
             return self._set_aside(ask)
         if isinstance(ask, RetireAsk):
             return self._retire(ask)
+        if isinstance(ask, GuardAsk):
+            return self._guard(ask)
         assert isinstance(ask, SteerAsk)
         return Expected(ask.kind, None, None, dict(ask.body)), "steered"
 
@@ -213,6 +216,18 @@ class Expectations:
         if ask.kind == "retired" and not left:
             return None, "ActionError"
         return Expected(ask.kind, None, None, {"action": ask.action, **ask.body}), "steered"
+
+    def _guard(self, ask: GuardAsk) -> tuple[Expected | None, Any]:
+        """Once, as with retiring; of a guardrail that began anew since somebody looked, not at all."""
+        model, name = self._model, ask.guardrail
+        if name not in model.since:
+            return None, "OptionError"
+        tripped_by = model.tripped.get(name, 0)
+        if bool(tripped_by) == (ask.kind == "tripped"):
+            return None, tripped_by
+        if ask.kind == "tripped" and ask.body["since"] != model.since[name]:
+            return None, 0
+        return Expected(ask.kind, None, None, {"guardrail": name, **ask.body}), "steered"
 
     def _set_aside(self, ask: AsideAsk) -> tuple[Expected | None, Any]:
         """Once: asked again, the answer is the event that did it, or 0 where none had to."""

@@ -76,6 +76,8 @@ class Model:
     frozen_at: int | None = None
     aside: dict[int, int] = field(default_factory=dict)  # decisions that somebody set aside, and by which event
     retired: dict[Label, int] = field(default_factory=dict)  # actions that are shown no more, and by which event
+    since: dict[str, int] = field(default_factory=dict)  # guardrails, and the event after which each counts
+    tripped: dict[str, int] = field(default_factory=dict)  # those in force, in the order of their events
     bounds: Bounds = UNBOUNDED
     closed_through: int = 0
     flying: list[Flown] = field(default_factory=list)
@@ -93,6 +95,7 @@ class Model:
         twin.outcomes = {kind: dict(known) for kind, known in self.outcomes.items()}
         twin.learnt, twin.counting, twin.logs = list(self.learnt), list(self.counting), list(self.logs)
         twin.aside, twin.retired = dict(self.aside), dict(self.retired)
+        twin.since, twin.tripped = dict(self.since), dict(self.tripped)
         twin.come = {i: {name: list(each) for name, each in come.items()} for i, come in self.come.items()}
         twin.flying = [copy(each) for each in self.flying]
         twin.held = None if self.held is None else list(self.held)
@@ -164,6 +167,17 @@ class Model:
         """The actions that are shown; all of them, if every one is retired."""
         return [each for each in self.present.actions if each not in self.retired] or list(self.present.actions)
 
+    @property
+    def fallen(self) -> str | None:
+        """The guardrail that tripped first of those by which the safe action is shown."""
+        rails = self.present.guardrails
+        return next((name for name in self.tripped if rails[name].falls_back), None)
+
+    def safe_among(self, offered: Sequence[Label] | None) -> Label | None:
+        """The safe action, if all but the hold-out are shown it where these are available."""
+        safe = None if self.fallen is None else self.present.safe_action
+        return safe if safe in self.offered and (offered is None or safe in offered) else None
+
     def draw_of(self, unit: str | None, offered: Sequence[Label] | None, time: int) -> Row | None:
         """The decision whose action a unit keeps at some time, where these are available; None: it is drawn for."""
         draws = [row for row in self.units.get(unit or "", []) if "follows" not in row.body]
@@ -173,7 +187,9 @@ class Model:
         is_young = sticky is None or time < newest.time + round(1e6 * sticky)
         is_there = newest.body["action"] in self.offered
         is_there = is_there and (offered is None or newest.body["action"] in offered)
-        return newest if is_young and is_there else None
+        safe = self.safe_among(offered)
+        may_stay = newest.body["action"] == safe if safe is not None else "fell_back" not in newest.body
+        return newest if is_young and is_there and (may_stay or "is_holdout" in newest.body) else None
 
     def note(self, row: Row) -> None:
         """Whose a decision is."""
@@ -263,6 +279,13 @@ class Model:
         is_holdout = draw_by_id(held[0], config.seed_in_force, self.name, held[1]) < config.holdout
         if is_holdout != body.get("is_holdout", False):
             raise PromiseBroken(f"{at}: held out or not, against its id")
+        safe = None if is_holdout else self.safe_among(offered)
+        if body.get("fell_back") != (None if safe is None else self.fallen):
+            raise PromiseBroken(f"{at}: fallen back by {body.get('fell_back')!r}, must be by {self.fallen!r}")
+        if safe is not None and chances != [float(label == safe) for label in config.actions]:
+            raise PromiseBroken(f"{at} has the chances {chances} though {safe!r} alone is to be shown")
+        if safe is not None:
+            offered = [safe]
         floor = 1.0 / len(offered) if is_holdout else config.epsilon / len(offered)
         for label, chance in zip(config.actions, chances, strict=True):
             if label not in offered and chance != 0.0:
@@ -282,7 +305,7 @@ class Model:
         chances = [then.get(label, 0.0) for label in self.present.actions]
         rows = self.units[body["unit"]]
         number = 1 + sum(each == draw or each.about == draw.sequence for each in rows)
-        found = {name: body.get(name) for name in ("action", "propensity", "is_holdout")}
+        found = {name: body.get(name) for name in ("action", "propensity", "is_holdout", "fell_back")}
         if found != {name: draw.body.get(name) for name in found} or body["probabilities"] != chances:
             raise PromiseBroken(f"decision {row.sequence} is not what was drawn for its unit")
         if (row.about, body["follows"], body["number"]) != (draw.sequence, draw.event_id, number):
@@ -327,6 +350,7 @@ class Model:
         if row.kind == "configuration":
             self.config = self.declared[row.sequence] = read_experiment(self.name, row.body)
             self.begun, self.logs, self.bounds = None, [], Bounds.in_force(self.config, None)
+            self._declare_guardrails(row.sequence)
         elif row.kind == "warm_start":
             self.begun, self.bounds = row.body, Bounds.in_force(self.present, row.body)
             self.logs.append(row.body["hash"])
@@ -340,6 +364,11 @@ class Model:
             self.retired[row.body["action"]] = row.sequence
         elif row.kind == "reinstated":
             del self.retired[row.body["action"]]
+        elif row.kind == "tripped":
+            self.tripped[row.body["guardrail"]] = row.sequence
+        elif row.kind == "resumed":
+            del self.tripped[row.body["guardrail"]]
+            self.since[row.body["guardrail"]] = row.sequence
         elif row.kind == "frozen":
             self.held = list(self.flying) if self.frozen_at is None else self.held
             self.frozen_at = self.frozen_at or row.sequence
@@ -352,3 +381,12 @@ class Model:
             self.held = None if self.frozen_at is None else list(self.flying)
         elif row.kind != "accepted":
             raise PromiseBroken(f"event {row.sequence} is of the unknown kind {row.kind!r}")
+
+    def _declare_guardrails(self, sequence: int) -> None:
+        """Those that are declared as they were go on; the others begin, or are gone."""
+        tables = [
+            {name: each.as_dict() for name, each in config.guardrails.items()} for config in self.declared.values()
+        ]
+        now, before = tables[-1], tables[-2] if len(tables) > 1 else {}
+        self.since = {name: self.since[name] if before.get(name) == now[name] else sequence for name in now}
+        self.tripped = {name: by for name, by in self.tripped.items() if self.since.get(name, sequence) < by}

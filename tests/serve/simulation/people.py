@@ -1,10 +1,12 @@
-"""Steps of people: freezing, rolling back, withdrawing the log, setting decisions aside, retiring actions."""
+"""Steps of people: freezing, rolling back, withdrawing the log, setting decisions aside, retiring actions, resuming;
+and of the watch that trips guardrails.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from headstart.serve.engine.asks import AsideAsk, RetireAsk, SteerAsk
+from headstart.serve.engine.asks import AsideAsk, GuardAsk, RetireAsk, SteerAsk
 from tests.serve.simulation.asking import ask
 from tests.serve.simulation.replica import Replica
 from tests.serve.simulation.world import World
@@ -49,6 +51,20 @@ class People:
     def reinstate(self, replica: Replica, name: str) -> None:
         """Any action, also one that is shown."""
         self._retire(replica, name, "reinstated")
+
+    def trip(self, replica: Replica, name: str) -> None:
+        """Any guardrail, also one that has tripped, began anew since, or is nobody's."""
+        model, rail = self._world.models[name], self._guardrail(name)
+        since = model.since.get(rail, 0) if self._rng.random() < 0.8 else self._rng.randint(0, model.head)
+        body = {"since": since, "looked_at": model.head, "reason": "a seed"}
+        ask(self._world, replica, name, [GuardAsk(name, rail, "tripped", body)])
+
+    def resume(self, replica: Replica, name: str) -> None:
+        """Any guardrail, also one that has not tripped."""
+        ask(self._world, replica, name, [GuardAsk(name, self._guardrail(name), "resumed", {"reason": "a seed"})])
+
+    def _guardrail(self, name: str) -> str:
+        return self._rng.choice([*self._world.models[name].since, *self._world.models[name].since, "nobody's"])
 
     def _retire(self, replica: Replica, name: str, kind: str) -> None:
         actions = [*self._world.models[name].present.actions, "nobody's"]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from headstart.estimates.mismatch import CAUTION
 from headstart.serve.telling.sums import Sums
 from headstart.serve.telling.timeline import N_BUCKETS
 
@@ -22,6 +23,9 @@ class PlainSums:
         sums, bucket = self.sums, self._bucket(time)
         sums.timeline.shown[bucket, action] += 1.0
         sums.timeline.chances[bucket] += chances
+        ratios = (sums.shown + CAUTION) / (sums.expected + CAUTION)
+        won = math.log(ratios[action] / float(chances @ ratios))
+        sums.fortune = np.array([sums.fortune[0] + won, max(sums.fortune[1], sums.fortune[0] + won)])
         sums.shown[action] += 1.0
         sums.expected += chances
         sums.covariance += np.diag(chances) - np.outer(chances, chances)
@@ -44,13 +48,14 @@ class PlainSums:
             into += rows
         sums.timeline.outcomes[bucket, group] += outcome
         sums.timeline.counts[bucket, group] += 1.0
+        sums.timeline.heard[bucket, action] += 1.0
 
     def _bucket(self, time: float) -> int:
         line = self.sums.timeline
         if math.isnan(line.start):
             line.start = time
         while time >= line.start + line.width * N_BUCKETS:
-            for name in ("shown", "chances", "outcomes", "counts"):
+            for name in ("shown", "chances", "outcomes", "counts", "heard"):
                 before = vars(line)[name]
                 after = np.zeros_like(before)
                 for b in range(N_BUCKETS):

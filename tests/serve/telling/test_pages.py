@@ -1,10 +1,5 @@
 """The pages in a real browser."""
 
-import sys
-import time
-from contextlib import contextmanager
-from pathlib import Path
-
 import pytest
 
 from headstart.experiments.demo import example_log
@@ -13,6 +8,7 @@ from headstart.serve.engine.engine import Engine
 from headstart.serve.http.app import App
 from tests.serve.in_process import configure, running, served
 from tests.serve.logs import write_leaked
+from tests.serve.telling.browsing import AXE, find_serious, phone, prefer, text, wait
 
 CHARTS = ("means", "plays", "allocation", "gain")
 
@@ -37,19 +33,8 @@ def ads(tmp_path_factory):
 def page(ads, browser):
     browser.set_window_size(1200, 900)
     browser.get(f"{ads.base_url}/experiments/ads")
-    _wait(lambda: browser.execute_script("return document.body.dataset.drawn") == "yes")
+    wait(lambda: browser.execute_script("return document.body.dataset.drawn") == "yes")
     return browser
-
-
-def _wait(is_so, seconds=30):
-    end = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.05)
-
-
-def _text(page, selector):
-    return page.execute_script("return document.querySelector(arguments[0]).textContent", selector)
 
 
 def test_every_chart_appears(page):
@@ -64,15 +49,15 @@ def test_every_chart_appears(page):
 
 def test_the_numbers_are_the_interface_s(page, ads):
     report = ads.get("/v1/ads/report").json()
-    assert _text(page, "#decisions") == f"{report['decisions']:,}" == "600"
-    assert _text(page, "#value") == report["value"]["text"]
-    assert _text(page, "#holdout") == report["holdout"]["text"]
-    assert _text(page, "#sentence") == report["sentence"]
-    assert _text(page, "#stopping") == report["stopping"]["text"]
-    assert _text(page, "#gain-text") == report["gain"]["text"]
-    assert _text(page, "#policy") == report["policy"]["text"]
-    assert _text(page, "#outcomes") == f"{report['counted']:,}"
-    assert report["next_log"]["text"] in _text(page, "#next-log")
+    assert text(page, "#decisions") == f"{report['decisions']:,}" == "600"
+    assert text(page, "#value") == report["value"]["text"]
+    assert text(page, "#holdout") == report["holdout"]["text"]
+    assert text(page, "#sentence") == report["sentence"]
+    assert text(page, "#stopping") == report["stopping"]["text"]
+    assert text(page, "#gain-text") == report["gain"]["text"]
+    assert text(page, "#policy") == report["policy"]["text"]
+    assert text(page, "#outcomes") == f"{report['counted']:,}"
+    assert report["next_log"]["text"] in text(page, "#next-log")
     rows = page.execute_script(
         "return [...document.querySelectorAll('#actions tbody tr')].map(r => [...r.cells].map(c => c.textContent))"
     )
@@ -100,17 +85,17 @@ def test_no_request_leaves_the_host(page, ads):
 
 
 def test_it_is_alive(page, ads):
-    before = _text(page, "#decisions")
+    before = text(page, "#decisions")
     ads.post("/v1/ads/decide", json={"context": {"likes_videos": "no"}})
-    _wait(lambda: _text(page, "#decisions") != before)
+    wait(lambda: text(page, "#decisions") != before)
     ads.get("/v1/ads/state")
 
 
 def test_it_fits_a_phone_and_works_without_a_mouse(page):
     from selenium.webdriver.common.keys import Keys
 
-    with _phone(page):
-        _wait(lambda: page.execute_script("return document.documentElement.scrollWidth <= window.innerWidth"))
+    with phone(page):
+        wait(lambda: page.execute_script("return document.documentElement.scrollWidth <= window.innerWidth"))
         hidden = page.execute_script(
             "const seen = (cell) => { const box = cell.getBoundingClientRect();"
             " return box.width > 0 && box.left >= 0 && box.right <= window.innerWidth; };"
@@ -127,16 +112,6 @@ def test_it_fits_a_phone_and_works_without_a_mouse(page):
         assert page.execute_script("return document.activeElement.textContent") == "Skip to the numbers"
 
 
-@contextmanager
-def _phone(page):
-    """390 pixels wide, as long as the block."""
-    page.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride", {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
-    )
-    yield
-    page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-
-
 def test_it_follows_the_system_s_dark_mode_with_its_charts(page):
     def grounds():
         return page.execute_script(
@@ -145,34 +120,21 @@ def test_it_follows_the_system_s_dark_mode_with_its_charts(page):
         )
 
     assert grounds() == ["rgb(255, 255, 255)", "#ffffff"]
-    _prefer(page, "dark")
-    _wait(lambda: grounds() == ["rgb(18, 22, 27)", "#12161b"])
-    _prefer(page, "light")
-    _wait(lambda: grounds() == ["rgb(255, 255, 255)", "#ffffff"])
-
-
-def _prefer(page, scheme):
-    features = [{"name": "prefers-color-scheme", "value": scheme}]
-    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-
-
-AXE = Path(sys.prefix) / "axe" / "node_modules" / "axe-core" / "axe.min.js"  # `make test` has npm bring it
+    prefer(page, "dark")
+    wait(lambda: grounds() == ["rgb(18, 22, 27)", "#12161b"])
+    prefer(page, "light")
+    wait(lambda: grounds() == ["rgb(255, 255, 255)", "#ffffff"])
 
 
 @pytest.mark.skipif(not AXE.exists(), reason="axe-core is not there: npm install --prefix VENV/axe axe-core@4")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_an_accessibility_check_finds_nothing_serious(page, ads, scheme):
     event_id = ads.post("/v1/ads/decide", json={"context": {"likes_videos": "no"}}).json()["event_id"]
-    _prefer(page, scheme)
+    prefer(page, scheme)
     for path in ("/", "/experiments/ads", f"/experiments/ads/decisions/{event_id}"):
         page.get(f"{ads.base_url}{path}")
-        page.execute_script(AXE.read_text(encoding="utf-8"))
-        found = page.execute_async_script(
-            "const done = arguments[0];"
-            "axe.run().then(r => done(r.violations.map(v => [v.impact, v.id, v.nodes[0].html])))"
-        )
-        assert [each for each in found if each[0] in ("serious", "critical")] == []
-    _prefer(page, "light")
+        assert find_serious(page) == []
+    prefer(page, "light")
 
 
 def test_one_decision_says_why_and_what_came(page, ads):
@@ -181,16 +143,14 @@ def test_one_decision_says_why_and_what_came(page, ads):
     ads.post("/v1/ads/outcome", json={"event_id": decision["event_id"], "outcome": 1})
     page.find_element("id", "event-id").send_keys(decision["event_id"])
     page.find_element("css selector", "form button").click()
-    _wait(
-        lambda: "/decisions" in page.current_url and page.execute_script("return document.readyState") == "complete"
-    )
+    wait(lambda: "/decisions" in page.current_url and page.execute_script("return document.readyState") == "complete")
     told = ads.get("/v1/ads/decisions/order%2F4711%20%3Cb%3E").json()
     assert told["action"] == decision["action"]
     assert told["propensity"] == decision["propensity"]
     assert {each["name"]: each["chance"] for each in told["actions"]} == decision["probabilities"]
     assert (told["outcome"], told["is_set_aside"], told["context"]) == (1.0, False, {"likes_videos": "yes"})
-    assert _text(page, "h1") == "Decision order/4711 <b>"
-    assert _text(page, "#sentence") == told["sentence"]
+    assert text(page, "h1") == "Decision order/4711 <b>"
+    assert text(page, "#sentence") == told["sentence"]
     assert told["action"] in told["sentence"]
     drawn = [row[0] for row in _cells(page, "chances") if row[2] == "yes"]
     assert drawn == [decision["action"]]
@@ -203,14 +163,14 @@ def test_the_list_of_experiments_links_to_each(browser, ads):
     browser.get(str(ads.base_url))
     link = browser.find_element("link text", "ads")
     link.click()
-    _wait(lambda: browser.current_url.endswith("/experiments/ads"))
+    wait(lambda: browser.current_url.endswith("/experiments/ads"))
 
 
 def test_text_from_outside_cannot_become_a_script(tmp_path, browser):
     name = "</script><img src=x onerror=document.title='hacked'>"
     with served(tmp_path / "s.sqlite", {"odd": {"actions": [name, "b"], "oracle": "UCB"}}) as client:
         browser.get(f"{client.base_url}/experiments/odd")
-        _wait(lambda: browser.execute_script("return document.body.dataset.drawn") == "yes")
+        wait(lambda: browser.execute_script("return document.body.dataset.drawn") == "yes")
         assert browser.title == "odd · headstart"
 
 
@@ -225,13 +185,13 @@ def _cells(page, table):
 def test_who_did_what_stands_on_the_page_and_comes_without_a_reload(page, ads):
     assert _cells(page, "deeds")[-1][1] == "configuration with 2 actions"
     ads.post("/v1/ads/freeze", json={"reason": "<b>a test</b>"})
-    _wait(lambda: _cells(page, "deeds")[0][1] == "froze learning")
+    wait(lambda: _cells(page, "deeds")[0][1] == "froze learning")
     _, _, who, why = _cells(page, "deeds")[0]
     assert who == "anonymous (127.0.0.1)"
     assert why == "<b>a test</b>"
-    assert "Learning was frozen by anonymous (127.0.0.1)" in _text(page, "#alarms")
+    assert "Learning was frozen by anonymous (127.0.0.1)" in text(page, "#alarms")
     ads.post("/v1/ads/unfreeze", json={})
-    _wait(lambda: _cells(page, "deeds")[0][1] == "unfroze learning" and not _text(page, "#alarms").strip())
+    wait(lambda: _cells(page, "deeds")[0][1] == "unfroze learning" and not text(page, "#alarms").strip())
 
 
 def test_what_health_knows_is_a_banner(tmp_path, browser):
@@ -241,14 +201,14 @@ def test_what_health_knows_is_a_banner(tmp_path, browser):
         for _ in range(5):
             client.post("/v1/ads/decide", json={})
         browser.get(f"{client.base_url}/experiments/ads")
-        _wait(lambda: browser.execute_script("return document.body.dataset.drawn") == "yes")
-        assert not _text(browser, "#failures").strip()
+        wait(lambda: browser.execute_script("return document.body.dataset.drawn") == "yes")
+        assert not text(browser, "#failures").strip()
         with app.engine._store.writing("ads") as turn:
             turn.execute("DELETE FROM events WHERE sequence > 3")
-        _wait(lambda: "Acknowledged events are lost" in _text(browser, "#failures"))
-        assert _text(browser, "#decisions") == "5"
+        wait(lambda: "Acknowledged events are lost" in text(browser, "#failures"))
+        assert text(browser, "#decisions") == "5"
         browser.get(str(client.base_url))
-        assert "Acknowledged events are lost" in _text(browser, ".failure")
+        assert "Acknowledged events are lost" in text(browser, ".failure")
 
 
 def test_a_log_that_is_not_to_be_used_stands_first(tmp_path):
@@ -282,7 +242,7 @@ def test_a_page_that_is_open_follows_a_change_of_configuration(postgres, browser
     address = postgres.new_store()
     with served(address, {"ads": {"actions": ["a", "b"]}}) as old:
         browser.get(f"{old.base_url}/experiments/ads")
-        _wait(lambda: browser.execute_script("return document.body.dataset.drawn") == "yes")
+        wait(lambda: browser.execute_script("return document.body.dataset.drawn") == "yes")
         with served(address, {"ads": {"actions": ["c", "b", "a"]}}) as new:
             new.post("/v1/ads/decide", json={})
-            _wait(lambda: [row[0] for row in _cells(browser, "actions")] == ["c", "b", "a"])
+            wait(lambda: [row[0] for row in _cells(browser, "actions")] == ["c", "b", "a"])

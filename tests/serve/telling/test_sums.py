@@ -22,8 +22,9 @@ def _draw(seed, n, k, seconds):
 
 def _arrays(sums):
     line = sums.timeline
-    return (sums.shown, sums.heard, sums.expected, sums.covariance, sums.moments, sums.others, sums.values,
-            line.shown, line.chances, line.outcomes, line.counts, line.start, line.width)  # fmt: skip
+    return (sums.shown, sums.heard, sums.expected, sums.covariance, sums.fortune, sums.moments, sums.others,
+            sums.values, line.shown, line.chances, line.outcomes, line.counts, line.heard, line.start,
+            line.width)  # fmt: skip
 
 
 def _assert_same(one, other):

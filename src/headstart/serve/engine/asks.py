@@ -99,13 +99,22 @@ class RetireAsk(NamedTuple):
     body: Body
 
 
+class GuardAsk(NamedTuple):
+    """Say that a guardrail has tripped, or resume."""
+
+    experiment: str
+    guardrail: str
+    kind: str
+    body: Body
+
+
 class CloseAsk(NamedTuple):
     """Close the windows that are over."""
 
     experiment: str
 
 
-Ask = DecideAsk | OutcomeAsk | SteerAsk | AsideAsk | RetireAsk | CloseAsk
+Ask = DecideAsk | OutcomeAsk | SteerAsk | AsideAsk | RetireAsk | GuardAsk | CloseAsk
 
 
 def as_decide(fold: Fold, user: User, milliseconds: int) -> DecideAsk:

@@ -40,11 +40,14 @@ class Decider:
         fold = self.fold
         config = fold.config
         is_holdout = is_held_out(config, event_id, unit)
+        safe = None if is_holdout else fold.find_safe(available)
         if is_holdout:
             offered = self._offered(available)
             probabilities = [0.0] * len(config.actions)
             for a in offered:
                 probabilities[a] = 1.0 / len(offered)
+        elif safe is not None:
+            probabilities = [float(label == safe) for label in config.actions]
         else:
             probabilities = self._probabilities(seen, available)
         action = draw_action(probabilities, draw_by_id("action", config.seed_in_force, config.name, event_id))
@@ -59,15 +62,20 @@ class Decider:
             body["available"] = available
         if is_holdout:
             body["is_holdout"] = True
+        if safe is not None and fold.guards.fallen_back is not None:
+            body["fell_back"] = fold.guards.fallen_back
         if seen.surprises:
             body["surprises"] = dict(seen.surprises)
         if unit is not None:
             body["unit"] = unit
         return body
 
-    def chances(self) -> list[float]:
-        """The vector that the next user would be drawn with, of a policy that looks at no context."""
-        return self._probabilities(Seen({}, {}), None)
+    def chances(self) -> list[float] | None:
+        """The vector that the next user would be drawn with; None where it depends on the context."""
+        safe = self.fold.find_safe(None)
+        if safe is not None:
+            return [float(label == safe) for label in self.fold.config.actions]
+        return None if self.fold.policy.has_context else self._probabilities(Seen({}, {}), None)
 
     def _offered(self, available: list[Label] | None) -> list[int]:
         """What is available and not retired."""

@@ -22,6 +22,7 @@ from headstart.serve.engine.asks import (
     CloseAsk,
     DecideAsk,
     DecisionTerms,
+    GuardAsk,
     OutcomeAsk,
     RetireAsk,
     SteerAsk,
@@ -244,6 +245,17 @@ class Engine:
         body = {"reason": reason, "by": by, "address": address}
         return self._ask(int, RetireAsk(experiment, action, kinds.REINSTATED, body))
 
+    def trip(self, experiment: str, guardrail: str, found: Body) -> int:
+        """Record that a guardrail has tripped, by what its watch found; 0 if it began anew since that looked."""
+        self._fold(experiment)
+        return self._ask(int, GuardAsk(experiment, guardrail, kinds.TRIPPED, found))
+
+    def resume(self, experiment: str, guardrail: str, reason: str = "", *, by: str = "", address: str = "") -> int:
+        """Have the policy decide again after a guardrail has tripped, which begins anew; 0 if it had not."""
+        self._fold(experiment)
+        body = {"reason": reason, "by": by, "address": address}
+        return self._ask(int, GuardAsk(experiment, guardrail, kinds.RESUMED, body))
+
     def close_windows(self) -> int:
         """Learn the decisions whose outcome window is over by now; how many. A running engine does it by itself."""
         closed = 0
@@ -357,7 +369,7 @@ class Engine:
         return [attempt(partial(as_outcome, fold, *report)) for report in outcomes]
 
     def _submit(self, experiment: str, asks: Sequence[Ask]) -> Ticket:
-        is_work = not all(isinstance(ask, DecideAsk | OutcomeAsk) for ask in asks)
+        is_work = not all(isinstance(ask, DecideAsk | OutcomeAsk | GuardAsk) for ask in asks)
         seconds = max(_PATIENCE, self._deadline) if is_work else self._deadline
         return self._writers[experiment].submit(Ticket(asks, seconds))
 

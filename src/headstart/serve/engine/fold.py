@@ -7,6 +7,7 @@
     rolled_back                                what was learnt after a version is forgotten
     set_aside, taken_back                      one decision is learnt and counted no more, or again
     retired, reinstated                        an action has no chance any more, or has one again; nothing is unlearnt
+    tripped, resumed                           a guardrail may have the safe action shown, till somebody resumes
     accepted                                   somebody went on with a store that had lost events; nothing else
     decision                                   counted, and in flight: a policy to which that matters is told
     late, dangling, conflicting, part, early   counted; the policy stays as it is
@@ -19,7 +20,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 from headstart.errors import HeadstartError
@@ -29,6 +30,7 @@ from headstart.serve.engine.binding import Binding
 from headstart.serve.engine.bounds import Bounds
 from headstart.serve.engine.fits import take_up_fit
 from headstart.serve.engine.flight import Flight
+from headstart.serve.engine.guards import Guards
 from headstart.serve.engine.policies import build_policy
 from headstart.serve.engine.reckoning import Reckoning
 from headstart.serve.engine.served_policy import ServedPolicy
@@ -81,6 +83,7 @@ class Fold:
         self.began = 0  # and everything after this one
         self.declared: list[list[Any]] = []  # [sequence, actions] of every configuration so far
         self.retired: list[tuple[Label, int]] = []  # actions that are shown no more, and the event that retired each
+        self.guards = Guards()  # guardrails, and which have tripped
         self.reckoning = Reckoning()  # what outcomes count
         self.flight = Flight()  # decisions whose outcomes are still to come
         self.not_learnable = 0  # outcomes that the present policy cannot take: an action or column it does not have
@@ -111,6 +114,12 @@ class Fold:
     def _offer(self) -> None:
         gone = [label for label, _ in self.retired]
         self.offered = tuple(label for label in self.config.actions if label not in gone) or self.config.actions
+
+    def find_safe(self, available: Sequence[Label] | None) -> Label | None:
+        """The safe action, where a guardrail has it shown to all but the hold-out and it can be; else None."""
+        safe = None if self.guards.fallen_back is None else self.config.safe_action
+        is_there = safe in self.offered and (available is None or safe in available)
+        return safe if is_there else None
 
     @property
     def tally(self) -> EventTally:
@@ -213,6 +222,7 @@ class Fold:
         if event.kind == kinds.CONFIGURATION:
             self._configure(read_experiment(self.name, event.body))
             self.declared.append([event.sequence, list(self.config.actions)])
+            self.guards.declare(self.config.guardrails, event.sequence)
             self._begin_with(None, event.sequence)
         elif event.kind == kinds.WARM_START:
             self._begin_with(event.body, event.sequence)
@@ -247,6 +257,8 @@ class Fold:
             if event.kind == kinds.RETIRED:
                 self.retired.append((event.body["action"], event.sequence))
             self._offer()
+        elif event.kind in (kinds.TRIPPED, kinds.RESUMED):
+            self.guards.take(event)
         elif event.kind != kinds.ACCEPTED:
             raise StoreCorrupt(f"event {event.sequence} is of an unknown kind {event.kind!r}: a newer headstart's?")
 
@@ -344,12 +356,13 @@ class Fold:
             policy = build_policy(config, source and source.log, bounds, Binding.in_force(config, saved["log"]))
             OracleAbilities(policy.policy).set_state(saved["policy"])
             reckoning, flight = Reckoning.from_dict(saved["reckoning"], bounds), Flight.from_dict(saved["flight"])
+            guards = Guards.from_dict(saved["guards"], config.guardrails)
             plain = {name: saved[name] for name in _PLAIN}
             plain["retired"] = [(label, sequence) for label, sequence in plain["retired"]]
         except Exception as error:  # whatever is wrong with a cache, what it was made from is there
             logger.warning("a snapshot of experiment %r was dropped, its events are folded: %s", self.name, error)
             return False
-        self._policy, self.reckoning, self.flight = policy, reckoning, flight
+        self._policy, self.reckoning, self.flight, self.guards = policy, reckoning, flight, guards
         vars(self).update(plain)
         self._configure(config)
         return True
@@ -360,6 +373,7 @@ class Fold:
             "config": self.config.as_dict(),
             "reckoning": self.reckoning.as_dict(),
             "flight": self.flight.as_dict(),
+            "guards": self.guards.as_dict(),
             **{name: vars(self)[name] for name in _PLAIN},
         }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -17,9 +18,10 @@ from headstart.serve.engine.ledger import Ledger
 from headstart.serve.engine.sources import read_source
 from headstart.serve.errors import StoreCorrupt
 from headstart.serve.store import events as kinds
-from headstart.serve.store.events import DecisionBody, Event
-from headstart.serve.store.reader import REPORT, Reader
+from headstart.serve.store.events import Context, DecisionBody, Event, Learnt
+from headstart.serve.store.reader import REPORT, Reader, as_learnt
 
+_REPORTS = (kinds.OUTCOME, kinds.PART, kinds.LATE, kinds.EARLY, kinds.CONFLICTING)
 _PATIENCE = 1.0  # seconds that somebody who looks at a decision waits for the fold
 
 
@@ -47,6 +49,7 @@ class Decided:
     times: list[float] = field(default_factory=list)  # seconds since 1970
     drawn: list[str] = field(default_factory=list)
     chances: list[list[float]] = field(default_factory=list)
+    contexts: list[Context] = field(default_factory=list)
 
 
 @dataclass
@@ -59,15 +62,20 @@ class Heard:
     outcomes: list[float] = field(default_factory=list)
     is_holdout: list[bool] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)  # of the decision among those of its draw, from 1 on
+    about: list[int] = field(default_factory=list)  # the decisions' sequence numbers
+    named: list[Mapping[str, float]] = field(default_factory=list)  # outcomes with names; empty where there are none
 
-    def add(self, time: int, body: DecisionBody, outcome: float) -> None:
-        """One more."""
-        self.times.append(time / 1e6)
+    def add(self, row: Learnt, outcome: float) -> None:
+        """One more; `outcome` is what it counts as."""
+        body = row.body
+        self.times.append(row.decided / 1e6)
         self.drawn.append(str(body["action"]))
         self.propensities.append(body["propensity"])
         self.outcomes.append(outcome)
         self.is_holdout.append("is_holdout" in body)
         self.numbers.append(body.get("number", 1))
+        self.about.append(row.about)
+        self.named.append(row.outcomes)
 
 
 @dataclass
@@ -79,6 +87,8 @@ class Page:
     heard: Heard = field(default_factory=Heard)
     deeds: list[Event] = field(default_factory=list)  # what people and configurations decided
     n_events: int = 0
+    reports: int = 0  # of outcomes, whatever became of them
+    silence: int = 0  # decisions after the last of them
 
     @property
     def actions(self) -> list[str]:
@@ -126,12 +136,16 @@ class Past:
         """The next events, at most so many; `actions` are those in force."""
         page, at_close = Page(after, [Decided(actions)]), terms.at_close
         for event in self._reader.events(self._name, after.position, size):
+            if event.kind in _REPORTS and "outcomes" not in event.body:  # a value is made here: nobody reports it
+                page.reports, page.silence = page.reports + 1, 0
             if event.kind == kinds.DECISION:
+                page.silence += 1
                 _add_decision(page.decided[-1], event)
             elif event.kind == kinds.OUTCOME:
                 if not at_close and event.decision is not None and event.about not in terms.aside:
-                    outcome = terms.bounds.clip_outcome(event.body["outcome"])
-                    page.heard.add(event.decided, event.decision, outcome)
+                    about = event.about or 0
+                    row = as_learnt(event.sequence, event.time, event.decided, event.decision, event.body, about)
+                    page.heard.add(row, terms.bounds.clip_outcome(row.outcome))
             elif event.kind == kinds.WINDOW_CLOSED:
                 if at_close:
                     self._add_closed(page.heard, event, terms)
@@ -146,7 +160,7 @@ class Past:
     def _add_closed(self, heard: Heard, close: Event, terms: Terms) -> None:
         for row in self._reader.learnt(self._name, close.sequence - 1, close.sequence, at_close=True):
             if row.about not in terms.aside:
-                heard.add(row.decided, row.body, terms.bounds.clip_outcome(row.outcome))
+                heard.add(row, terms.bounds.clip_outcome(row.outcome))
 
     def read_log(self) -> Log:
         """The log that the experiment began with, as it was read: read again."""
@@ -238,6 +252,7 @@ def _add_decision(decided: Decided, event: Event) -> None:
     decided.times.append(event.time / 1e6)
     decided.drawn.append(action)
     decided.chances.append(chances)
+    decided.contexts.append(event.body["context"])
 
 
 def _as_text(labels: list[Label]) -> list[str]:

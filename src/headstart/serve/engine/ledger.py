@@ -255,7 +255,8 @@ class Ledger:
     def _apply(self, event: Event) -> None:
         if event.sequence > self.fold.position and self.broken is None:
             if event.event_id is None and event.kind != kinds.WINDOW_CLOSED:  # somebody decided something
-                logger.info("experiment %r: event %d, %s", self.name, event.sequence, event.tell())
+                level = logging.WARNING if event.kind == kinds.TRIPPED else logging.INFO
+                logger.log(level, "experiment %r: event %d, %s", self.name, event.sequence, event.tell())
             try:
                 self.fold.apply(event)
             except Exception as error:  # the event is durable: what fails is this experiment, not the store

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from headstart.serve.config import Label
 from headstart.serve.engine.fold import Fold
 from headstart.serve.engine.surprises import Seen
-from headstart.serve.store.events import DecisionBody, decision_body
+from headstart.serve.store.events import Body, DecisionBody, decision_body
 from headstart.serve.store.store import Known, Trace
 
 
@@ -22,7 +22,15 @@ def is_kept(fold: Fold, draw: Known, available: list[Label] | None, now: int) ->
     """Whether a unit keeps what was drawn for it."""
     action = draw.body["action"]
     is_there = action in fold.offered and (available is None or action in available)
-    return is_there and not fold.config.is_over(draw.time, now)
+    return is_there and not fold.config.is_over(draw.time, now) and _may_stay(fold, draw.body, available)
+
+
+def _may_stay(fold: Fold, draw: Body, available: list[Label] | None) -> bool:
+    """A guardrail ends what units keep, but for the hold-out's and the safe action; and so does its own end."""
+    if "is_holdout" in draw:
+        return True
+    safe = fold.find_safe(available)
+    return "fell_back" not in draw if safe is None else bool(draw["action"] == safe)
 
 
 def repeat_draw(
@@ -53,6 +61,8 @@ def repeat_draw(
         body["available"] = available
     if "is_holdout" in draw:
         body["is_holdout"] = True
+    if "fell_back" in draw:
+        body["fell_back"] = draw["fell_back"]
     if seen.surprises:
         body["surprises"] = dict(seen.surprises)
     body["unit"], body["follows"], body["number"] = unit, trace.draw_id, trace.number + 1

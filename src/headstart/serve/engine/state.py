@@ -48,6 +48,14 @@ class ActionState(TypedDict):
     outcomes: dict[str, NamedSum]  # those with names, of the decisions whose value is learnt
 
 
+class TrippedState(TypedDict):
+    """A guardrail that has tripped and that nobody has resumed since."""
+
+    guardrail: str
+    sequence: int  # of the event that said so
+    falls_back: bool  # whether the safe action is shown till then
+
+
 class Disagreement(TypedDict):
     """Where users contradicted the log."""
 
@@ -72,6 +80,7 @@ class State(TypedDict):
     version: int
     position: int
     is_frozen: bool
+    tripped: list[TrippedState]  # guardrails
     log: Body | None  # the warm start in force: hash, rows, counts, means, how it was read, its audit
     start: StartState | None  # the same for people, and how far the log is used
     policy: PolicyState
@@ -116,6 +125,10 @@ def describe(fold: Fold, decider: Decider, duplicates: int) -> State:
         "version": fold.version,
         "position": fold.position,
         "is_frozen": fold.frozen_at is not None,
+        "tripped": [
+            {"guardrail": name, "sequence": by, "falls_back": fold.guards.declared[name].falls_back}
+            for name, by in fold.guards.tripped.items()
+        ],
         "log": fold.log,
         "start": describe_start(fold),
         "policy": describe_policy(policy.policy, has_context=policy.has_context),
@@ -151,7 +164,7 @@ def describe(fold: Fold, decider: Decider, duplicates: int) -> State:
 def _describe_actions(fold: Fold, decider: Decider) -> list[ActionState]:
     tally, policy = fold.tally, fold.policy
     virtual, readings, trusts = policy.virtual_plays(), policy.readings(), find_trust(policy.policy)
-    chances = None if policy.has_context else decider.chances()
+    chances = decider.chances()
     actions: list[ActionState] = []
     for a, label in enumerate(fold.config.actions):
         believed = {name: _number(values[a]) for name, values in readings.items()}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from headstart.errors import ActionError, HeadstartError
+from headstart.errors import ActionError, HeadstartError, OptionError
 from headstart.serve.config import Label
 from headstart.serve.engine.answers import Answer
 from headstart.serve.engine.asks import (
@@ -18,6 +18,7 @@ from headstart.serve.engine.asks import (
     CloseAsk,
     DecideAsk,
     Fitted,
+    GuardAsk,
     OutcomeAsk,
     RetireAsk,
     SteerAsk,
@@ -90,6 +91,8 @@ class Turn:
                 answers[i] = self._answer(self._set_aside, ask)
             elif isinstance(ask, RetireAsk):
                 answers[i] = self._answer(self._retire, ask)
+            elif isinstance(ask, GuardAsk):
+                answers[i] = self._answer(self._guard, ask)
             elif isinstance(ask, CloseAsk):
                 answers[i] = self._answer(self._recording.close, ask)
         if self.events:
@@ -190,3 +193,19 @@ class Turn:
         if ask.kind == kinds.RETIRED and not [a for a in actions if a != ask.action and not retired.get(a)]:
             raise ActionError(f"{ask.action!r} is the last action that is shown: add or reinstate another one first")
         return self._draft.append(ask.kind, {"action": ask.action, **ask.body})
+
+    def _guard(self, ask: GuardAsk) -> Answer:
+        """The event that tripped the guardrail, or resumed; asked again, the one that did (0: none had to).
+
+        Several processes may see the same at once, and somebody may have resumed since one of them looked: then it
+        has not tripped.
+        """
+        guards, name = self._fold.guards.with_events(self.events), ask.guardrail
+        if name not in guards.declared:
+            raise OptionError(f"no guardrail {name!r:.80}; known: {', '.join(guards.declared) or 'none'}")
+        tripped_by = guards.tripped.get(name, 0)
+        if bool(tripped_by) == (ask.kind == kinds.TRIPPED):
+            return tripped_by
+        if ask.kind == kinds.TRIPPED and ask.body["since"] != guards.since[name]:
+            return 0
+        return self._draft.append(ask.kind, {"guardrail": name, **ask.body})

@@ -37,6 +37,7 @@ from headstart.serve.store.store import Head, Known, Query, Trace
 
 _MAX_FAULTS = 100  # told one by one; beyond that they are only counted
 _ASIDE = (kinds.SET_ASIDE, kinds.TAKEN_BACK)
+_OF_DRAWS = ("action", "version", "is_holdout", "fell_back")  # the rest comes with what repeats it
 _OUTCOMES = (kinds.OUTCOME, kinds.LATE, kinds.DANGLING, kinds.CONFLICTING, kinds.PART, kinds.EARLY)
 
 
@@ -157,6 +158,8 @@ class _Walk:
                 self._check_aside(event)
             elif event.kind in (kinds.RETIRED, kinds.REINSTATED):
                 self._check_retired(event)
+            elif event.kind in (kinds.TRIPPED, kinds.RESUMED):
+                self._check_guard(event)
             self._turn.append(event)
         self._fold_turn()
 
@@ -224,7 +227,7 @@ class _Walk:
         if "follows" not in body:
             if kept is not None:
                 self._verification.add(f"{at} was drawn, though its unit keeps the action of {kept.draw_id!r}")
-            draw = {name: body[name] for name in ("action", "version")}  # the rest comes with what repeats it
+            draw = {name: each for name, each in event.body.items() if name in _OF_DRAWS}
             self._kept[unit] = Trace(event_id, 1, event_id, Known(event.sequence, event.time, draw))
             return True
         if kept is None or event.decision is None or event.about != kept.draw.sequence:
@@ -285,6 +288,13 @@ class _Walk:
         is_new = (label in gone) == (event.kind == kinds.REINSTATED)
         if not is_new or label not in actions or (event.kind == kinds.RETIRED and {*actions} <= {*gone, label}):
             self._verification.add(f"{event.kind} {event.sequence} cannot be of the action {label!r}")
+
+    def _check_guard(self, event: Event) -> None:
+        guards, name, is_trip = self._fold.guards, event.body["guardrail"], event.kind == kinds.TRIPPED
+        is_new = name in guards.declared and (name in guards.tripped) != is_trip
+        since, seen = event.body.get("since"), event.body.get("looked_at", 0)
+        if not is_new or (is_trip and not guards.since[name] == since <= seen < event.sequence):
+            self._verification.add(f"{event.kind} {event.sequence} cannot be of the guardrail {name!r}")
 
     def _check_aside(self, event: Event) -> None:
         decision = self._decided.get(event.body.get("event_id", ""))

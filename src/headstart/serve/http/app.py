@@ -49,7 +49,7 @@ class App:
         self.refusals, self.deadlines = Refusals(), Deadlines()
         self.overviews = Overviews(engine)
         self.metrics = Metrics(engine, self.overviews)
-        self.posts = Posts(engine, self.refusals, lambda caller, n: self.door.charge(caller, n)).verbs
+        self.posts = Posts(engine, self.refusals, lambda caller, n: self.door.charge(caller, n), self._count).verbs
         self._reload_post, self._reloading = Post("admin", self._reload), threading.Lock()
         self._rest = make_routes(self)
 
@@ -102,7 +102,7 @@ class App:
         await self._rest(scope, receive, send)
 
     async def _answer_post(self, scope: Scope, receive: Receive, send: Send, experiment: str, post: Post) -> None:
-        seconds, body, may_look = self.options.deadline, None, False
+        seconds, body, may_look, code = self.options.deadline, None, False, None
         try:
             with self.deadlines.within(seconds):
                 caller = self.admit(scope, post.scope, is_post=True)
@@ -114,9 +114,15 @@ class App:
             if isinstance(error, TimeoutError):
                 error = too_slow(seconds) if body is not None else _slow_body(seconds)
             refusal = self.refusals.of(error, may_look=may_look)
-            status, answer = refusal.status, as_error(refusal)
+            status, answer, code = refusal.status, as_error(refusal), refusal.code
         self.metrics.count_answer(status)
+        self._count(experiment, code)
         await send_json(send, status, as_json(answer))
+
+    def _count(self, experiment: str, code: str | None = None) -> None:
+        """A request of one of the experiments; names that nobody declared are not kept."""
+        if experiment in self.overviews:
+            self.overviews.callers.count(experiment, code)
 
     def admit(self, scope: Scope, needed: str, *, is_post: bool = False) -> Caller:
         """The caller, or the refusal of one without the right key, or from elsewhere, or who asks too often."""

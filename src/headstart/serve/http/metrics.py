@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from headstart.errors import HeadstartError
 from headstart.serve.engine.engine import Engine
 from headstart.serve.engine.state import State
-from headstart.serve.telling.overview import Overview
+from headstart.serve.telling.overviews import Overviews
 
 if TYPE_CHECKING:
     from prometheus_client import Metric
@@ -40,7 +40,8 @@ _SURPRISES = {
     "unseen_categories": "Users who had a category that nobody declared",
 }
 _GAUGES = {
-    "chi_square_p": "Actions drawn against logged propensities: p-value",
+    "chi_square_p": "Actions drawn against logged propensities: p-value of one look",
+    "sample_ratio_p": "The same, by a p-value that holds at every look",
     "report_lag_events": "Events that the report's numbers lack",
     "outliers": "Values far outside all others",
     "set_aside": "Decisions set aside at present",
@@ -51,7 +52,7 @@ _SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5
 class Metrics:
     """`GET /metrics`."""
 
-    def __init__(self, engine: Engine, overviews: Mapping[str, Overview]) -> None:
+    def __init__(self, engine: Engine, overviews: Overviews) -> None:
         from prometheus_client import CollectorRegistry, Histogram
 
         self._engine, self._overviews = engine, overviews
@@ -92,6 +93,12 @@ class Metrics:
         for status, n in sorted(self._answers.items()):
             answers.add_metric([str(status)], n)
         yield answers
+        refused = CounterMetricFamily(
+            "headstart_refused", "Requests refused, by reason", labels=["experiment", "code"]
+        )
+        for (experiment, code), n in sorted(self._overviews.callers.totals.copy().items()):
+            refused.add_metric([experiment, code], n)
+        yield refused
         health = self._engine.health()
         yield GaugeMetricFamily("headstart_lag_events", "Events this process has not folded", value=health["lag"])
         yield GaugeMetricFamily("headstart_waiting_requests", "Requests before a commit", value=health["waiting"])
@@ -140,6 +147,9 @@ class Metrics:
             name: CounterMetricFamily(f"headstart_{name}", text, labels=["experiment", "column"])
             for name, text in _SURPRISES.items()
         }
+        tripped = GaugeMetricFamily(
+            "headstart_guardrail_tripped", "1 while a guardrail has tripped", labels=["experiment", "guardrail"]
+        )
         sizes = GaugeMetricFamily(
             "headstart_effective_sample_size", "Of each action's outcomes", labels=["experiment", "action"]
         )
@@ -153,6 +163,7 @@ class Metrics:
                 counters[key].add_metric([name], n)
             told = {
                 "chi_square_p": checks["p"],
+                "sample_ratio_p": checks["mismatch_p"],
                 "report_lag_events": max(0, state["position"] - checks["position"]),
                 "outliers": len(state["outliers"]),
                 "set_aside": state["set_aside"],
@@ -163,9 +174,12 @@ class Metrics:
                 surprises["missing_values"].add_metric([name, column], n)
             for column, n in state["unseen"].items():
                 surprises["unseen_categories"].add_metric([name, column], n)
+            in_force = [each["guardrail"] for each in state["tripped"]]
+            for guardrail in config.guardrails:
+                tripped.add_metric([name, guardrail], float(guardrail in in_force))
             for action, size in zip(config.actions, checks["effective_sizes"], strict=True):
                 sizes.add_metric([name, str(action)], size)
-        yield from (*counters.values(), *surprises.values(), *gauges.values(), sizes)
+        yield from (*counters.values(), *surprises.values(), *gauges.values(), tripped, sizes)
 
 
 def _count(state: State) -> dict[str, int]:

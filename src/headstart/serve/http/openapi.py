@@ -66,6 +66,17 @@ _DECISION = {
         "follows": {"type": "string", "description": "The event id of the decision whose action its unit keeps."},
     },
 }
+_RESUME = {
+    "type": "object",
+    "required": ["guardrail"],
+    "additionalProperties": False,
+    "properties": {"guardrail": {"type": "string"}, "reason": {"type": "string", "maxLength": 1000}},
+}
+_RECORDED = {
+    "type": "object",
+    "required": ["sequence"],
+    "properties": {"sequence": {"type": "integer", "description": "The event; 0 if it had not tripped."}},
+}
 _ERROR = {
     "type": "object",
     "required": ["error"],
@@ -110,6 +121,7 @@ def write_document(
             "post": _post("Report many outcomes", _many("outcomes", report_schema(outcomes, is_in_batch=True)),
                           _many("outcomes", {"anyOf": [_ref("Receipt"), _ref("Error")]}))
         }  # fmt: skip
+        paths[f"{at}/resume"] = {"post": _post("Resume after a guardrail has tripped", _RESUME, _RECORDED)}
         paths[f"{at}/state"] = {"get": _get("What the policy believes")}
         paths[f"{at}/report"] = {"get": _get("What the page shows")}
         paths[f"{at}/decisions/{{event_id}}"] = {"get": {**_get("One decision: why, and what came"), **_BY_ID}}

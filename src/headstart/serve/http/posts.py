@@ -20,6 +20,7 @@ from headstart.serve.http.wire import (
     read_many,
     read_outcome,
     read_reason,
+    read_resume,
     read_retire,
 )
 
@@ -27,6 +28,7 @@ P = ParamSpec("P")
 Fields: TypeAlias = dict[str, object]  # of a body
 Handler: TypeAlias = Callable[[Caller, str, Fields], Awaitable[object]]  # (caller, experiment, body) -> the answer
 Charge: TypeAlias = Callable[[Caller, int], None]  # for the rest of a batch
+Count: TypeAlias = Callable[[str, str | None], None]  # a part of a batch, and the code it was refused with
 
 
 class Post(NamedTuple):
@@ -39,8 +41,8 @@ class Post(NamedTuple):
 class Posts:
     """One method a path; `verbs` says which."""
 
-    def __init__(self, engine: Engine, refusals: Refusals, charge: Charge) -> None:
-        self._engine, self._refusals, self._charge = engine, refusals, charge
+    def __init__(self, engine: Engine, refusals: Refusals, charge: Charge, count: Count) -> None:
+        self._engine, self._refusals, self._charge, self._count = engine, refusals, charge, count
         self.verbs = {
             "decide": Post("decide", self._decide),
             "decide/batch": Post("decide", self._decide_many),
@@ -54,6 +56,7 @@ class Posts:
             "take-back": Post("admin", self._take_back),
             "retire": Post("admin", self._retire),
             "reinstate": Post("admin", self._reinstate),
+            "resume": Post("admin", self._resume),
         }
 
     async def _decide(self, caller: Caller, experiment: str, body: Fields) -> object:
@@ -63,7 +66,10 @@ class Posts:
         asks = [read_decide(item, f"decisions[{i}].") for i, item in enumerate(read_many(body, "decisions"))]
         self._charge(caller, len(asks) - 1)
         answers = await self._engine.decide_many_async(experiment, asks)
-        told = [self._refused(caller, a) if isinstance(a, HeadstartError) else as_decision_answer(a) for a in answers]
+        told = [
+            self._refused(caller, experiment, a) if isinstance(a, HeadstartError) else as_decision_answer(a)
+            for a in answers
+        ]
         return {"decisions": told}
 
     async def _outcome(self, caller: Caller, experiment: str, body: Fields) -> object:
@@ -73,7 +79,10 @@ class Posts:
         asks = [read_outcome(item, f"outcomes[{i}].") for i, item in enumerate(read_many(body, "outcomes"))]
         self._charge(caller, len(asks) - 1)
         answers = await self._engine.outcome_many_async(experiment, asks)
-        told = [self._refused(caller, a) if isinstance(a, HeadstartError) else as_receipt_answer(a) for a in answers]
+        told = [
+            self._refused(caller, experiment, a) if isinstance(a, HeadstartError) else as_receipt_answer(a)
+            for a in answers
+        ]
         return {"outcomes": told}
 
     async def _freeze(self, caller: Caller, experiment: str, body: Fields) -> object:
@@ -120,8 +129,16 @@ class Posts:
             self._engine.reinstate, experiment, action, reason, by=caller.name, address=caller.address
         )
 
-    def _refused(self, caller: Caller, error: HeadstartError) -> ErrorAnswer:
-        return as_error(self._refusals.of(error, may_look=caller.may_look))
+    async def _resume(self, caller: Caller, experiment: str, body: Fields) -> object:
+        guardrail, reason = read_resume(body)
+        return await _steer(
+            self._engine.resume, experiment, guardrail, reason, by=caller.name, address=caller.address
+        )
+
+    def _refused(self, caller: Caller, experiment: str, error: HeadstartError) -> ErrorAnswer:
+        refusal = self._refusals.of(error, may_look=caller.may_look)
+        self._count(experiment, refusal.code)
+        return as_error(refusal)
 
 
 async def _steer(verb: Callable[P, int], *given: P.args, **options: P.kwargs) -> object:

@@ -130,6 +130,15 @@ def read_retire(request: object) -> tuple[Label, str]:
     return action, read_reason({name: each for name, each in value.items() if name != "action"})
 
 
+def read_resume(request: object) -> tuple[str, str]:
+    """Which guardrail is meant, and why: {guardrail, reason?}."""
+    value = _check_fields(request, ("guardrail", "reason"), "")
+    guardrail = value.get("guardrail")
+    if not isinstance(guardrail, str):
+        raise _invalid("guardrail must be a guardrail's name")
+    return guardrail, read_reason({name: each for name, each in value.items() if name != "guardrail"})
+
+
 def read_many(value: dict[str, object], name: str) -> list[object]:
     """The list of a batch: {name: [...]}."""
     _check_fields(value, (name,), "")

@@ -29,9 +29,12 @@ SET_ASIDE = "set_aside"  # a decision's outcome is neither learnt nor counted, w
 TAKEN_BACK = "taken_back"  # it is again
 RETIRED = "retired"  # an action is shown no more; what is known of it stays
 REINSTATED = "reinstated"  # it is shown again
+TRIPPED = "tripped"  # a guardrail: an outcome is worse than it may be
+RESUMED = "resumed"  # somebody has looked into it: the guardrail begins anew
 KINDS = (
     DECISION, OUTCOME, LATE, DANGLING, CONFLICTING, PART, EARLY, CONFIGURATION, WARM_START, LOG_WITHDRAWN,
     WINDOW_CLOSED, ACCEPTED, FROZEN, UNFROZEN, ROLLED_BACK, SET_ASIDE, TAKEN_BACK, RETIRED, REINSTATED,
+    TRIPPED, RESUMED,
 )  # fmt: skip
 BUILDS = (CONFIGURATION, WARM_START, LOG_WITHDRAWN, SET_ASIDE, TAKEN_BACK)  # after which a policy is built anew
 
@@ -54,6 +57,7 @@ class DecisionBody(TypedDict):
     surprises: NotRequired[dict[str, str]]  # columns that were "missing" or "unseen"; not there: none
     unit: NotRequired[str]  # whose decision it is; not there: nobody said
     follows: NotRequired[str]  # the event id of the draw that it repeats; not there: it was drawn
+    fell_back: NotRequired[str]  # the guardrail by which the safe action was shown; not there: none
     number: NotRequired[int]  # among the decisions of that draw, from 2 on; not there: 1
 
 

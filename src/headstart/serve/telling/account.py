@@ -14,6 +14,8 @@ from headstart.serve.engine.history import Decided, Mark, Page
 from headstart.serve.engine.snapshot import read_snapshot, write_snapshot
 from headstart.serve.store.chain import GENESIS
 from headstart.serve.telling.deeds import Deed
+from headstart.serve.telling.drift import ContextDrift
+from headstart.serve.telling.guarding import Watched
 from headstart.serve.telling.sums import Sums
 
 _N_DEEDS = 12  # the newest, for the page
@@ -31,13 +33,19 @@ class Account:
         self.sums = Sums()
         self.deeds: list[Deed] = []
         self.last_deeds: dict[str, Deed] = {}  # the newest of each kind
+        self.watched = Watched()  # guardrails
+        self.drift = ContextDrift()
+        self.reports = self.silence = self.decisions = 0  # of outcomes; decisions since the last of them, and in all
 
     def add(self, page: Page) -> None:
         """Fold the events after `mark`."""
         for decided in page.decided:
             self._add_decided(decided)
+        for event in page.deeds:
+            self.watched.take(event)
         heard = page.heard
         if heard.times:
+            self.watched.add(heard)
             self.sums.add_outcomes(
                 np.array(heard.times),
                 self._places(heard.drawn),
@@ -49,12 +57,16 @@ class Account:
         deeds = [Deed.of(event) for event in page.deeds]
         self.deeds = [*self.deeds, *deeds][-_N_DEEDS:]
         self.last_deeds.update({deed.kind: deed for deed in deeds})
+        self.silence = page.silence if page.reports else self.silence + page.silence
+        self.reports += page.reports
+        self.decisions += sum(len(decided.times) for decided in page.decided)
         self.mark, self.actions = page.mark, page.actions
 
     def _add_decided(self, decided: Decided) -> None:
         self.sums = self.sums.declare(decided.actions)
         if not decided.times:
             return
+        self.drift.add(decided.contexts)
         drawn_from = np.array(decided.chances)  # (n, K of their time)
         chances = np.zeros((len(drawn_from), len(self.sums.actions)))
         chances[:, self._places(decided.actions)] = drawn_from
@@ -73,6 +85,9 @@ class Account:
                 "actions": self.actions,
                 "sums": self.sums.as_dict(),
                 "deeds": [list(deed) for deed in self.deeds],
+                "drift": self.drift.as_dict(),
+                "watched": self.watched.as_dict(),
+                "reports": [self.reports, self.silence, self.decisions],
                 "last_deeds": [list(deed) for deed in self.last_deeds.values()],
             }
         )
@@ -85,6 +100,9 @@ class Account:
             account = cls(saved["rewritten"])
             account.mark, account.actions = Mark(*saved["mark"]), saved["actions"]
             account.sums = Sums.from_dict(saved["sums"])
+            account.reports, account.silence, account.decisions = saved["reports"]
+            account.drift = ContextDrift.from_dict(saved["drift"])
+            account.watched = Watched.from_dict(saved["watched"])
             account.deeds = [Deed(*deed) for deed in saved["deeds"]]
             account.last_deeds = {deed.kind: deed for deed in (Deed(*each) for each in saved["last_deeds"])}
         except Exception as error:  # whatever is wrong with a cache, what it was made from is there

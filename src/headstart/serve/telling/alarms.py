@@ -10,7 +10,7 @@ from headstart.serve.store import events as kinds
 from headstart.serve.telling.deeds import Deed
 from headstart.serve.telling.values import tell_values
 
-_LEVEL = 1e-4  # chance of a false alarm each time somebody looks
+_LEVEL = 1e-4  # chance that draws without fault ever raise an alarm
 
 
 def find_failures(health: ExperimentHealth, behind: str | None) -> list[str]:
@@ -39,7 +39,10 @@ def find_alarms(state: State, p: float, last_deeds: Mapping[str, Deed]) -> list[
     """What its numbers say is wrong."""
     alarms = []
     if p < _LEVEL:
-        alarms.append(f"The actions drawn do not fit the logged probabilities (p = {p:.2g}).")
+        alarms.append(
+            f"Actions are not shown as often as their probabilities say (the chance that this ever happens without "
+            f"cause is {p:.2g}): what is learnt and compared may be wrong."
+        )
     if state["dangling"] > max(10, 0.01 * state["outcomes"]):
         alarms.append(f"{state['dangling']:,} outcomes came for decisions that nobody made here.")
     if state["late"] > max(10, 0.1 * state["outcomes"]):

@@ -55,6 +55,10 @@ def _tell(kind: str, body: Body) -> str:
         return f"rolled back to version {body['to']:,}"
     if kind in (kinds.RETIRED, kinds.REINSTATED):
         return f"{kind} the action {body['action']}"
+    if kind == kinds.TRIPPED:
+        return f"the guardrail {body['guardrail']} tripped"
+    if kind == kinds.RESUMED:
+        return f"resumed after the guardrail {body['guardrail']}"
     if kind in (kinds.SET_ASIDE, kinds.TAKEN_BACK):
         return f"{kind.replace('_', ' ')}: {body['event_id']}"
     return _WORDS.get(kind, kind.replace("_", " "))

@@ -15,9 +15,11 @@ from headstart.errors import HeadstartError
 from headstart.serve.config import Label
 from headstart.serve.engine.engine import Engine
 from headstart.serve.engine.history import Past, Terms
+from headstart.serve.store.events import Body
 from headstart.serve.telling.account import Account
 from headstart.serve.telling.deeds import Deed
-from headstart.serve.telling.report import Report
+from headstart.serve.telling.guarding import Watched
+from headstart.serve.telling.report import FREE, Report
 from headstart.serve.telling.sums import Sums
 
 PAGE = 500  # events folded at a time: some milliseconds
@@ -35,6 +37,9 @@ class Told(NamedTuple):
     position: int
     deeds: list[Deed]
     last_deeds: dict[str, Deed]
+    watched: Watched
+    silence: tuple[int, int, int]  # decisions since the last report, reports and decisions in all
+    drifted: list[str]  # columns of contexts that have moved, in words
 
 
 class Following:
@@ -52,7 +57,17 @@ class Following:
         with self._changed:
             self._changed.wait_for(lambda: self._told.mark.position >= position, patience)
             told = self._told
-            return Told(told.sums.of(actions), told.mark.position, list(told.deeds), dict(told.last_deeds))
+            silence = told.silence, told.reports, told.decisions
+            deeds = list(told.deeds), dict(told.last_deeds)
+            return Told(
+                told.sums.of(actions), told.mark.position, *deeds, told.watched.copied(), silence, told.drift.tell()
+            )
+
+    def find_trips(self) -> dict[str, Body]:
+        """What is to be recorded of guardrails that have to trip, by name; asked by the thread of `step`."""
+        if self._terms is None or self._told is not self._ahead:
+            return {}  # all is folded anew, and what is told of is out of date
+        return self._told.watched.find_trips(self._terms.bounds.outcome or FREE, self.position)
 
     @property
     def position(self) -> int:
@@ -163,7 +178,10 @@ class Follower:
             past = self._engine.past(name)
             if looks and past.is_open:
                 self._engine.look(name, patience=0.0)  # so that what was last seen is not old
-            has_more = self._find(name).step(past)
+            following = self._find(name)
+            has_more = following.step(past)
+            for guardrail, found in () if has_more else following.find_trips().items():
+                self._engine.trip(name, guardrail, found)
         except Exception as error:  # whatever it is, the other reports go on
             if self._failed.get(name) != str(error):
                 is_ours = isinstance(error, HeadstartError)

@@ -53,6 +53,7 @@ class OneDecision(TypedDict):
     action: str
     propensity: float
     is_holdout: bool
+    fell_back: str | None  # the guardrail by which the safe action was shown
     context: Context
     actions: list[Chance]
     outcome_name: str
@@ -90,6 +91,7 @@ def tell_recorded(past: Past | StoredPast, experiment: str, event_id: str) -> On
         "action": str(body["action"]),
         "propensity": body["propensity"],
         "is_holdout": body.get("is_holdout", False),
+        "fell_back": body.get("fell_back"),
         "context": body["context"],
         "actions": _chances(labels, body, explained, words),
         "outcome_name": words.name,
@@ -152,6 +154,9 @@ def _sentence(body: DecisionBody, labels: Sequence[str]) -> str:
     action, chance = str(body["action"]), body["propensity"]
     if body.get("is_holdout"):
         return f"This user is in the hold-out: {action} was drawn by lot, with a chance of {tell_share(chance, 1)}."
+    if "fell_back" in body:
+        tripped = f"the guardrail {body['fell_back']} had tripped"
+        return f"{action} is the safe action: {tripped}, and the policy was not asked."
     likeliest = labels[max(range(len(labels)), key=lambda a: body["probabilities"][a])]
     text = (
         f"{action} was drawn with a chance of {tell_share(chance, 1)}, by the policy of version {body['version']:,}"

@@ -13,7 +13,9 @@ NOTHING = "-"
 
 
 def name_outcome(config: ExperimentConfig) -> str:
-    """The log's column, where the configuration tells it."""
+    """The log's column, where the configuration tells it; of outcomes with names the only one, or their value."""
+    if config.outcomes:
+        return next(iter(config.outcomes.named)) if config.outcomes.formula is None else "value"
     told = config.log.get("outcome") if isinstance(config.log, dict) else None
     return str(told) if told else "outcome"
 
@@ -43,8 +45,13 @@ class Wording:
         """A difference, with its sign; of shares in percentage points."""
         sign = "+" if value >= 0.0 else "-"
         if self.is_rate:
-            return f"{sign}{tell_number(100.0 * abs(value))} points"
+            points = tell_number(100.0 * abs(value))
+            return f"{sign}{points} {'point' if points == '1' else 'points'}"
         return sign + self.tell(abs(value))
+
+    def tell_size(self, value: float) -> str:
+        """A difference without its sign."""
+        return self.tell_change(abs(value)).removeprefix("+")
 
     def tell_total(self, value: float) -> str:
         """A sum over many users, with its sign."""

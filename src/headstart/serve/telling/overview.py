@@ -11,17 +11,21 @@ from headstart.numerals import tell_chance
 from headstart.serve.config import ExperimentConfig, Label
 from headstart.serve.engine.engine import Engine
 from headstart.serve.engine.starting import StartState, headline_of, is_loud, tell_start
-from headstart.serve.engine.state import Sight, State
+from headstart.serve.engine.state import NamedSum, Sight, State
 from headstart.serve.errors import StillOpening, StoreUnavailable
+from headstart.serve.outcomes import NamedOutcome, NamedOutcomes
 from headstart.serve.store import events as kinds
 from headstart.serve.store.events import Body
 from headstart.serve.telling.alarms import find_alarms, find_failures
 from headstart.serve.telling.audits import Audited, Audits
+from headstart.serve.telling.callers import Callers, tell_refused
 from headstart.serve.telling.follower import Follower, Told
 from headstart.serve.telling.gain import find_gain
+from headstart.serve.telling.guardrail_report import find_tripped, tell_guardrails
+from headstart.serve.telling.missing import tell_missing
 from headstart.serve.telling.next_log import judge_next_log
-from headstart.serve.telling.outcomes import name_outcome, tell_share
-from headstart.serve.telling.report import FREE, Report, Shown
+from headstart.serve.telling.outcomes import Wording, name_outcome, tell_share
+from headstart.serve.telling.report import FREE, NamedMean, Report, Shown
 from headstart.serve.telling.stopping import judge_stopping
 from headstart.serve.telling.story import tell_policy, tell_showing
 
@@ -37,6 +41,7 @@ class Checks(TypedDict):
     chi_square: float
     degrees_of_freedom: int
     p: float
+    mismatch_p: float  # the same question, by a p-value that holds at every look
     effective_sizes: list[float]
 
 
@@ -59,8 +64,9 @@ class LogTold(TypedDict):
 class Overview:
     """Tells one experiment, by the configuration that its fold has at that moment."""
 
-    def __init__(self, engine: Engine, experiment: str, follower: Follower) -> None:
+    def __init__(self, engine: Engine, experiment: str, follower: Follower, callers: Callers | None = None) -> None:
         self._engine, self._experiment, self._follower = engine, experiment, follower
+        self._callers = callers or Callers()
         self._audits = Audits()
 
     def as_page(self, *, with_audit: bool = True) -> dict[str, object]:
@@ -88,6 +94,7 @@ class Overview:
             "chi_square": statistic,
             "degrees_of_freedom": freedom,
             "p": p,
+            "mismatch_p": report.mismatch(),
             "effective_sizes": report.weighed().sizes.tolist(),
         }
 
@@ -97,13 +104,26 @@ class Overview:
             Report(told.sums, _range_of(state), name_outcome(config)),
             self._log(state, config, with_audit=with_audit),
         )
-        actions, names = _tell_actions(report, state, log), [str(label) for label in config.actions]
+        actions, names = (
+            _tell_actions(report, state, log, config.outcomes),
+            [str(label) for label in config.actions],
+        )
         statistic, freedom, p = report.chi_square()
         policy, holdout = (report.value(is_holdout=which) for which in (False, True))
         if not config.holdout and not holdout["n"]:
             holdout["text"] = "none configured"
-        chances = report.chances() if state["policy"]["has_context"] else np.array([a["chance"] for a in actions])
-        health, loud = self._engine.healths()[self._experiment], [log["headline"]] if log and log["is_loud"] else []
+        by_user = any(action["chance"] is None for action in actions)
+        chances = report.chances() if by_user else np.array([action["chance"] for action in actions])
+        guardrails = tell_guardrails(told.watched, config, _range_of(state))
+        refused, health = self._callers.of_late(self._experiment), self._engine.healths()[self._experiment]
+        alarms = [
+            *find_tripped(guardrails),
+            *([log["headline"]] if log and log["is_loud"] else []),
+            *tell_refused(refused),
+            *find_alarms(state, report.mismatch(), told.last_deeds),
+            *tell_missing(told.sums.timeline, names, *told.silence),
+            *told.drifted,
+        ]
         return {
             "experiment": self._experiment,
             "is_open": True,
@@ -116,7 +136,8 @@ class Overview:
             "outcomes": state["outcomes"],
             "counted": report.n_outcomes,
             "waiting": max(0, state["waiting"]),
-            "sentence": tell_showing(actions, state["policy"], config, report),
+            "sentence": tell_showing(actions, state, config, report),
+            "guardrails": guardrails,
             "policy": {**state["policy"], "text": tell_policy(state["policy"], actions)},
             "stopping": judge_stopping(report, names, chances),
             "gain": find_gain(report, has_holdout=config.holdout > 0.0),
@@ -129,6 +150,7 @@ class Overview:
                 "chi_square": statistic,
                 "degrees_of_freedom": freedom,
                 "p": p,
+                "mismatch_p": report.mismatch(),
                 "chi_square_text": f"p = {tell_chance(p, 3)}" if freedom else "nothing to test",
                 "effective_sizes": report.weighed().sizes.tolist(),
                 "dangling": state["dangling"],
@@ -136,10 +158,11 @@ class Overview:
                 "duplicates": state["duplicates"],
                 "conflicting": state["conflicting"],
             },
+            "callers": refused,
             "conflicts": _conflicts(state, told),
             "deeds": [deed.as_dict() for deed in reversed(told.deeds)],
             "failures": find_failures(health, state["behind"]),
-            "alarms": [{"message": text} for text in [*loud, *find_alarms(state, p, told.last_deeds)]],
+            "alarms": [{"message": text} for text in alarms],
             "log": log,
         }
 
@@ -174,19 +197,29 @@ class Overview:
         return told
 
 
-def _tell_actions(report: Report, state: State, log: LogTold | None) -> list[Shown]:
+def _tell_actions(report: Report, state: State, log: LogTold | None, outcomes: NamedOutcomes) -> list[Shown]:
     actions, words = report.actions(), report.words
     for a, (told, known) in enumerate(zip(actions, state["actions"], strict=True)):
         chance, believed, trust = known["chance"], known["policy"]["means"], known["policy"]["trust"]
-        told["virtual_plays"] = known["virtual_plays"]
+        told["is_retired"], told["virtual_plays"] = known["is_retired"], known["virtual_plays"]
+        told["outcomes"] = [
+            _tell_named(name, outcome, known["outcomes"].get(name)) for name, outcome in outcomes.named.items()
+        ]
         told["chance"] = chance
         told["chance_text"] = _BY_CONTEXT if chance is None else tell_share(chance, 1)
+        if known["is_retired"]:
+            told["chance_text"] = "retired"
         told["believed"] = None if state["policy"]["has_context"] else believed  # else it depends on the user
         told["believed_text"] = _BY_CONTEXT if state["policy"]["has_context"] else words.tell(believed)
         told["trust"], told["trust_text"] = trust, tell_share(trust)
         told["log_mean"] = None if log is None else log["means"][a]
         told["log_text"] = words.tell(told["log_mean"])
     return actions
+
+
+def _tell_named(name: str, outcome: NamedOutcome, known: NamedSum | None) -> NamedMean:
+    mean, n = (None, 0) if known is None else (known["sum"] / known["n"], known["n"])
+    return {"name": name, "n": n, "mean": mean, "text": Wording(name, outcome.range == (0.0, 1.0)).tell(mean)}
 
 
 def _range_of(state: State) -> Range:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from headstart.serve.engine.engine import Engine
+from headstart.serve.telling.callers import Callers
 from headstart.serve.telling.follower import Follower
 from headstart.serve.telling.overview import Overview
 
@@ -13,14 +14,14 @@ class Overviews(Mapping[str, Overview]):
     """By the experiments that the engine has at that moment."""
 
     def __init__(self, engine: Engine) -> None:
-        self._engine, self._follower = engine, Follower(engine)
+        self._engine, self._follower, self.callers = engine, Follower(engine), Callers()
         self._made: dict[str, Overview] = {}
 
     def __getitem__(self, experiment: str) -> Overview:
         """One; KeyError for an experiment that the engine has not."""
         if experiment not in self._engine.experiments:
             raise KeyError(experiment)
-        return self._made.setdefault(experiment, Overview(self._engine, experiment, self._follower))
+        return self._made.setdefault(experiment, Overview(self._engine, experiment, self._follower, self.callers))
 
     def __iter__(self) -> Iterator[str]:
         """The names of the experiments."""

@@ -13,10 +13,19 @@ from headstart.estimates.outliers import Range
 from headstart.estimates.sequences import MeanLimits, MomentSums, sequences
 from headstart.estimates.weighted import WeightedMeans, weigh_sums
 from headstart.serve.telling.outcomes import Wording
-from headstart.serve.telling.sums import Sums
+from headstart.serve.telling.sums import Sums, is_share
 
 ALPHA = 0.05  # the chance that an interval, or who has won, is ever wrong
 FREE: Range = (-math.inf, math.inf)
+
+
+class NamedMean(TypedDict):
+    """An outcome with a name, of the users who were shown an action: its plain mean."""
+
+    name: str
+    n: int
+    mean: float | None
+    text: str
 
 
 class Shown(TypedDict):
@@ -30,6 +39,8 @@ class Shown(TypedDict):
     high: float | None
     mean_text: str
     interval_text: str
+    is_retired: NotRequired[bool]
+    outcomes: NotRequired[list[NamedMean]]
     virtual_plays: NotRequired[int]
     chance: NotRequired[float | None]
     chance_text: NotRequired[str]
@@ -65,9 +76,7 @@ class Report:
 
     def __init__(self, sums: Sums, bounds: Range = FREE, name: str = "outcome") -> None:
         self._sums, self._bounds, self.moments = sums, bounds, MomentSums(*sums.moments)
-        # Nothing but 0 so far may be the beginning of anything, unless a range says otherwise.
-        is_share = bounds == (0.0, 1.0) or bool(self.moments.we.any())
-        self.is_binary = is_share and not sums.others.any()
+        self.is_binary = is_share(bounds, has_some=bool(self.moments.we.any()), others=sums.others.sum())
         self.words = Wording(name, self.is_binary)
         self.groups = MomentSums(*sums.values.T).as_groups()  # policy and hold-out
 
@@ -103,6 +112,10 @@ class Report:
             return 0.0, 0, 1.0
         statistic = float(np.sum((vectors[:, kept].T @ difference) ** 2 / values[kept]))
         return statistic, int(kept.sum()), float(chdtrc(kept.sum(), statistic))
+
+    def mismatch(self) -> float:
+        """The same question with a p-value that holds at every look: the chance of ever so much against them."""
+        return math.exp(-float(self._sums.fortune[1]))
 
     def chances(self) -> Floats:
         """The chances that actions were drawn with of late: over the last tenth of the decisions, (K,)."""

@@ -6,14 +6,21 @@ from collections.abc import Sequence
 
 from headstart.serve.config import ExperimentConfig
 from headstart.serve.engine.deciding import PolicyState
+from headstart.serve.engine.state import State
 from headstart.serve.telling.outcomes import tell_share
 from headstart.serve.telling.report import Report, Shown
 
 _NAMED = 3  # actions that a sentence names
 
 
-def tell_showing(actions: Sequence[Shown], policy: PolicyState, config: ExperimentConfig, report: Report) -> str:
+def tell_showing(actions: Sequence[Shown], state: State, config: ExperimentConfig, report: Report) -> str:
     """Who sees what now."""
+    n, policy = report.n_outcomes, state["policy"]
+    known = "No outcome has come yet." if not n else f"{n:,} outcomes count so far."
+    fallen = [each["guardrail"] for each in state["tripped"] if each["falls_back"]]
+    if fallen:
+        why = f"{config.safe_action} is the safe action, and the guardrail {fallen[0]} has tripped."
+        return f"Shown now: {config.safe_action} to all who are not held out, because {why} {known}"
     chances = report.chances() if policy["has_context"] else [action["chance"] or 0.0 for action in actions]
     order = sorted(range(len(actions)), key=lambda a: -chances[a])[:_NAMED]
     shares = [f"{actions[a]['name']} to {tell_share(chances[a])}" for a in order]
@@ -24,8 +31,7 @@ def tell_showing(actions: Sequence[Shown], policy: PolicyState, config: Experime
         told = f"What a user sees depends on {columns}. Of late: {told} of the users."
     else:
         told = f"Shown now: {told} of the users.{_tell_beliefs(actions, order)}"
-    n = report.n_outcomes
-    return f"{told} {'No outcome has come yet.' if not n else f'{n:,} outcomes count so far.'}"
+    return f"{told} {known}"
 
 
 def _tell_beliefs(actions: Sequence[Shown], order: Sequence[int]) -> str:

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from headstart.arrays import Bools, Floats, Integers
+from headstart.estimates.mismatch import log_winnings
+from headstart.estimates.outliers import Range
 from headstart.estimates.sequences import MomentSums
 from headstart.parts import Saved
 from headstart.serve.config import Label
@@ -27,6 +29,7 @@ class Sums:
         self.timeline = Timeline(k)
         self.shown, self.heard, self.expected = np.zeros(k), np.zeros(k), np.zeros(k)
         self.covariance = np.zeros((k, k))  # of the counts of actions drawn
+        self.fortune = np.zeros(2)  # its logarithm, of who bets against the logged chances: now, and at its largest
         self.moments = np.zeros((len(MomentSums._fields), k))  # over outcomes, w = 1 / propensity
         self.others = np.zeros(k)  # outcomes that are neither 0 nor 1
         self.values = np.zeros((2, len(MomentSums._fields)))  # the same of policy and hold-out, w = 1
@@ -36,6 +39,8 @@ class Sums:
         if not len(times):
             return
         self.timeline.add_decisions(times, actions, chances)
+        path = self.fortune[0] + log_winnings(actions, chances, self.shown, self.expected).cumsum()
+        self.fortune = np.array([path[-1], max(self.fortune[1], path.max())])
         self.shown += np.bincount(actions, minlength=len(self.actions))
         expected = chances.sum(axis=0)
         self.expected += expected
@@ -59,10 +64,10 @@ class Sums:
         if not len(times):
             return
         groups = is_holdout.astype(np.int64)
-        self.timeline.add_outcomes(times, outcomes, groups)
+        self.timeline.add_outcomes(times, actions, outcomes, groups)
         self.heard += np.bincount(actions, minlength=len(self.actions))
         weights = 1.0 / propensities
-        rows, plain = (_rows(w, outcomes, numbers) for w in (weights, np.ones(len(weights))))
+        rows, plain = (as_moments(w, outcomes, numbers) for w in (weights, np.ones(len(weights))))
         self.moments += [np.bincount(actions, row, len(self.actions)) for row in rows]
         self.others += np.bincount(actions, (outcomes != 0.0) & (outcomes != 1.0), len(self.actions))
         self.values += np.stack([np.bincount(groups, row, 2) for row in plain], axis=1)
@@ -77,7 +82,7 @@ class Sums:
             take_columns(each, columns) for each in (self.shown, self.heard, self.expected, self.moments, self.others)
         )
         other.covariance = take_columns(take_columns(self.covariance, columns).T, columns).T
-        other.values = self.values.copy()
+        other.values, other.fortune = self.values.copy(), self.fortune.copy()
         return other
 
     def declare(self, actions: Sequence[Label]) -> Sums:
@@ -90,7 +95,7 @@ class Sums:
         return {
             "actions": self.actions, "timeline": self.timeline.as_dict(), "shown": self.shown, "heard": self.heard,
             "expected": self.expected, "covariance": self.covariance, "moments": self.moments,
-            "others": self.others, "values": self.values,
+            "others": self.others, "values": self.values, "fortune": self.fortune,
         }  # fmt: skip
 
     @classmethod
@@ -100,11 +105,18 @@ class Sums:
         sums.timeline = Timeline.from_dict(saved["timeline"])
         sums.shown, sums.heard, sums.expected = saved["shown"], saved["heard"], saved["expected"]
         sums.covariance, sums.values = saved["covariance"], saved["values"]
-        sums.moments, sums.others = saved["moments"], saved["others"]
+        sums.moments, sums.others, sums.fortune = saved["moments"], saved["others"], saved["fortune"]
         return sums
 
 
-def _rows(w: Floats, y: Floats, numbers: Floats) -> list[Floats]:
+def is_share(bounds: Range, *, has_some: bool, others: float) -> bool:
+    """Whether outcomes are 0 or 1 for everybody: nothing but 0 so far may be the beginning of anything, unless a
+    range says otherwise.
+    """
+    return (bounds == (0.0, 1.0) or has_some) and not others
+
+
+def as_moments(w: Floats, y: Floats, numbers: Floats) -> list[Floats]:
     """What each outcome adds to `MomentSums`, in the order of its fields."""
     second, third = w * w * (2.0 * numbers - 1.0), w**3 * (3.0 * numbers * (numbers - 1.0) + 1.0)
     powers = (np.ones(len(y)), y, y**2, y**3)

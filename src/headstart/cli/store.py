@@ -69,6 +69,12 @@ def verify(
         f"{verdict.outcomes:,} outcomes; {verdict.snapshots:,} snapshots compared; {verdict.n_faults:,} faults.",
         highlight=False,
     )
+    if verdict.redacted:
+        out.print(
+            f"{verdict.redacted:,} decisions were erased, as events of the chain say; {verdict.clouded:,} others "
+            "were made by a policy that had learnt from them, and only their draws are checked.",
+            highlight=False,
+        )
     if not verdict.is_sound:
         raise typer.Exit(1)
 
@@ -155,6 +161,38 @@ def restore(
     address, _ = _address(place)
     n = restore_store(file, address)
     out.print(f"{n:,} events were restored.", highlight=False)
+
+
+@store.command()
+def erase(
+    place: Place,
+    experiment: Annotated[str, typer.Argument(help="Whose decisions.")],
+    unit: Annotated[str | None, typer.Option(help="The person: every decision of this unit.")] = None,
+    event_id: Annotated[str | None, typer.Option(help="Or one decision; a unit's, if it has one.")] = None,
+    reason: Annotated[str, typer.Option(help="Why; it is kept, so it must not say who.")] = "",
+) -> None:
+    """Forget a person: contexts and the unit's name are overwritten; propensities, actions and outcomes stay.
+
+    It may run beside the service, whose policy is then built anew without these contexts. The store is written anew
+    at the end, so that nothing is left between its pages. Backups made before still hold what they hold.
+    """
+    import getpass
+
+    from headstart.serve.engine.asks import check_event_id
+    from headstart.serve.engine.erasing import erase_person
+    from headstart.serve.engine.opening import open_store
+    from headstart.serve.units import Unit, check_unit
+
+    if (unit is None) == (event_id is None):
+        raise typer.BadParameter("give either --unit or --event-id: whose contexts are meant?")
+    of = check_event_id(event_id) if unit is None else Unit(check_unit(unit))
+    address, _ = _address(place)
+    _check_there(address)
+    with closing(open_store(address)) as opened:
+        n = erase_person(opened, experiment, of, {"reason": reason, "by": getpass.getuser()})
+        if n:
+            opened.shrink()
+    out.print(f"{n:,} decisions of {experiment} have no context any more.", highlight=False)
 
 
 def _check_there(address: str) -> None:

@@ -44,6 +44,10 @@ class Counted(NamedTuple):
     outcome: float
     is_default: bool
 
+    def without(self, left: dict[int, Row]) -> Counted:
+        """The same, of a decision that was erased."""
+        return self._replace(decision=left[self.about].body) if self.about in left else self
+
 
 @dataclass
 class Flown:
@@ -180,6 +184,25 @@ class Model:
         if "unit" in row.body:
             self.units.setdefault(row.body["unit"], []).append(row)
 
+    def erase(self, left: dict[int, Row]) -> None:
+        """Decisions are what is left of them: wherever one is known, it is known so."""
+        for row in left.values():
+            before, body = self.decisions[row.event_id or ""], row.body
+            kept = {name: each for name, each in body.items() if name not in ("is_redacted", "is_clipped", "unit")}
+            if kept != {**{name: each for name, each in before.body.items() if name != "unit"}, "context": {}}:
+                raise PromiseBroken(f"decision {row.sequence} is {body} after it was erased")
+            if "is_redacted" not in body or ("unit" in body and body["unit"] == before.body["unit"]):
+                raise PromiseBroken(f"decision {row.sequence} still says who it was for: {body}")
+            self.decisions[row.event_id or ""] = row
+            if "unit" in body:
+                self.units.pop(before.body["unit"], None)
+                self.note(row)
+        self.learnt = [each.without(left) for each in self.learnt]
+        self.counting = [each.without(left) for each in self.counting]
+        for flown in (self.flying, self.held or []):
+            for each in flown:
+                each.row = left.get(each.row.sequence, each.row)
+
     def due(self, time: int) -> list[Row]:
         """Decisions whose window is over and that were not learnt yet."""
         if not self.has_default and not self.settles:
@@ -247,7 +270,8 @@ class Model:
         offered = [label for label in available if label in self.offered]
         if body["version"] != self.version:
             raise PromiseBroken(f"{at} has version {body['version']}, the state before it {self.version}")
-        if set(body["context"]) != set(config.contexts) or len(chances) != len(config.actions):
+        columns = set() if "is_redacted" in body else set(config.contexts)
+        if set(body["context"]) != columns or len(chances) != len(config.actions):
             raise PromiseBroken(f"{at} does not fit the configuration in force")
         if not all(isinstance(chance, float) and 0.0 <= chance <= 1.0 + 1e-9 for chance in chances):
             raise PromiseBroken(f"{at} has the probabilities {chances}")
@@ -261,6 +285,8 @@ class Model:
             raise PromiseBroken(f"{at} has probabilities that sum to {sum(chances)}")
         held = ("hold-out of units", body["unit"]) if "unit" in body else ("hold-out", row.event_id or "")
         is_holdout = draw_by_id(held[0], config.seed_in_force, self.name, held[1]) < config.holdout
+        if "is_redacted" in body:  # by a unit whose name is forgotten
+            is_holdout = body.get("is_holdout", False)
         if is_holdout != body.get("is_holdout", False):
             raise PromiseBroken(f"{at}: held out or not, against its id")
         floor = 1.0 / len(offered) if is_holdout else config.epsilon / len(offered)
@@ -350,5 +376,5 @@ class Model:
             self.counting = [each for each in self.counting if each.sequence <= to]
             self.frozen_at = None if self.frozen_at is None else row.sequence
             self.held = None if self.frozen_at is None else list(self.flying)
-        elif row.kind != "accepted":
+        elif row.kind not in ("accepted", "redacted"):  # what was erased is known by the rows themselves
             raise PromiseBroken(f"event {row.sequence} is of the unknown kind {row.kind!r}")

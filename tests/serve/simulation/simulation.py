@@ -42,6 +42,7 @@ class Simulation:
             (callers.try_hostile, 2),
             (people.freeze, 2), (people.unfreeze, 2), (people.roll_back, 2), (people.withdraw_log, 1),
             (people.set_aside, 2), (people.take_back, 1), (people.retire, 2), (people.reinstate, 1),
+            (callers.erase, 2),
             (machines.look, 6), (machines.check, 2), (machines.jump, 4), (machines.fail, 6),
             (machines.save_snapshot, 3), (machines.spoil_snapshot, 2),
             (machines.add, 2), (machines.remove, 1), (machines.restart, 3), (machines.deploy, 2),

@@ -99,13 +99,21 @@ class RetireAsk(NamedTuple):
     body: Body
 
 
+class EraseAsk(NamedTuple):
+    """Erase a person: all decisions of a unit, or the one of an event id."""
+
+    experiment: str
+    of: str | Unit
+    body: Body
+
+
 class CloseAsk(NamedTuple):
     """Close the windows that are over."""
 
     experiment: str
 
 
-Ask = DecideAsk | OutcomeAsk | SteerAsk | AsideAsk | RetireAsk | CloseAsk
+Ask = DecideAsk | OutcomeAsk | SteerAsk | AsideAsk | RetireAsk | EraseAsk | CloseAsk
 
 
 def as_decide(fold: Fold, user: User, milliseconds: int) -> DecideAsk:

@@ -7,6 +7,7 @@
     rolled_back                                what was learnt after a version is forgotten
     set_aside, taken_back                      one decision is learnt and counted no more, or again
     retired, reinstated                        an action has no chance any more, or has one again; nothing is unlearnt
+    redacted                                   contexts were erased: who looked at them is built anew without them
     accepted                                   somebody went on with a store that had lost events; nothing else
     decision                                   counted, and in flight: a policy to which that matters is told
     late, dangling, conflicting, part, early   counted; the policy stays as it is
@@ -247,6 +248,11 @@ class Fold:
             if event.kind == kinds.RETIRED:
                 self.retired.append((event.body["action"], event.sequence))
             self._offer()
+        elif event.kind == kinds.REDACTED:
+            self.reckoning.redact()
+            self.flight.redact(sequence for sequence, _ in event.body["decisions"])
+            if self.config.contexts:
+                self._policy = None
         elif event.kind != kinds.ACCEPTED:
             raise StoreCorrupt(f"event {event.sequence} is of an unknown kind {event.kind!r}: a newer headstart's?")
 

@@ -14,7 +14,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from headstart.errors import HeadstartError
 from headstart.serve.config import ExperimentConfig
@@ -93,6 +93,7 @@ class Ledger:
         self._has_company = False  # whether another process had written before the last turn
         self._told: Body | None = None  # the warm start that the log has heard of
         self._saved = 0  # the sequence number of the last snapshot
+        self._is_scrubbed = True  # whether nothing is left of what was erased
         self._looked = self._mended = -1e9
         self._patience = _FIRST_MEND  # seconds until the next try to mend it
 
@@ -205,6 +206,7 @@ class Ledger:
             self._head = transaction.head
             self.duplicates += sum(isinstance(each, Receipt) and each.status == "duplicate" for each in answers)
         self._settle()
+        self._scrub()
         if turn.events:
             self.status.committed = self.ticks()
         if self.on_commit is not None:
@@ -256,6 +258,8 @@ class Ledger:
         if event.sequence > self.fold.position and self.broken is None:
             if event.event_id is None and event.kind != kinds.WINDOW_CLOSED:  # somebody decided something
                 logger.info("experiment %r: event %d, %s", self.name, event.sequence, event.tell())
+            if event.kind == kinds.REDACTED:  # it has let go of the snapshots: another one, soon
+                self._saved, self._is_scrubbed = 0, False
             try:
                 self.fold.apply(event)
             except Exception as error:  # the event is durable: what fails is this experiment, not the store
@@ -308,6 +312,13 @@ class Ledger:
                 self.run_group([CloseAsk(self.name)])
             self.save_snapshot(SNAPSHOT_EVERY)
             self.save_offered()
+        self._scrub()
+
+    def _scrub(self) -> None:
+        """Leave nothing of what was erased where it is no longer looked for; tried again at every look."""
+        if not self._is_scrubbed:
+            with suppress(StoreUnavailable):
+                self._is_scrubbed = self.store.scrub()
 
     def _settle(self) -> None:
         """What is to be built or counted anew is, before anybody asks: outcomes are checked by the policy's range."""
@@ -410,5 +421,8 @@ class Ledger:
 
     def _keep(self, kind: str, position: int, body: bytes) -> None:
         with self.store.writing(self.name) as transaction:
+            erased = Reader(transaction.query).last(self.name, kinds.REDACTED)
+            if erased is not None and erased.sequence > position:
+                return  # it may hold what is to be forgotten
             transaction.execute(SAVE_SNAPSHOT, (self.name, kind, position, body.decode()))
             transaction.execute(DROP_SNAPSHOTS, (self.name, kind, self.name, kind))

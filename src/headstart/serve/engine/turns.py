@@ -17,6 +17,7 @@ from headstart.serve.engine.asks import (
     Ask,
     CloseAsk,
     DecideAsk,
+    EraseAsk,
     Fitted,
     OutcomeAsk,
     RetireAsk,
@@ -25,6 +26,7 @@ from headstart.serve.engine.asks import (
 )
 from headstart.serve.engine.decision import Decider
 from headstart.serve.engine.draft import Draft
+from headstart.serve.engine.erasing import Eraser, describe_erasure, redact_body, unknown_person
 from headstart.serve.engine.recording import Recording
 from headstart.serve.engine.repeats import is_kept, repeat_draw
 from headstart.serve.engine.retries import is_same_request
@@ -90,6 +92,8 @@ class Turn:
                 answers[i] = self._answer(self._set_aside, ask)
             elif isinstance(ask, RetireAsk):
                 answers[i] = self._answer(self._retire, ask)
+            elif isinstance(ask, EraseAsk):
+                answers[i] = self._answer(self._erase, ask)
             elif isinstance(ask, CloseAsk):
                 answers[i] = self._answer(self._recording.close, ask)
         if self.events:
@@ -190,3 +194,27 @@ class Turn:
         if ask.kind == kinds.RETIRED and not [a for a in actions if a != ask.action and not retired.get(a)]:
             raise ActionError(f"{ask.action!r} is the last action that is shown: add or reinstate another one first")
         return self._draft.append(ask.kind, {"action": ask.action, **ask.body})
+
+    def _erase(self, ask: EraseAsk) -> Answer:
+        """The event that erased the person; 0 where nothing of it was left."""
+        eraser = Eraser(self._transaction, ask.experiment, ask.of)
+        drafted = [event for event in self.events if self._is_of(event, ask.of, eraser.unit)]
+        if not eraser.is_known and not drafted:
+            raise unknown_person(ask.experiment, ask.of)
+        for event in drafted:  # of this turn: written as what is left of it
+            is_clipped = not self._fold.reckoning.bounds.holds(event.body["context"])
+            left = redact_body(decision_body(event.body), eraser.pseudonym, is_clipped=is_clipped)
+            self._draft.replace(event._replace(body=left))
+        erased = eraser.overwrite()
+        for event in erased:
+            self._draft.learn_of(event)
+        if eraser.unit is not None:
+            self._draft.traces.pop(eraser.unit, None)
+        if not erased and not drafted:
+            return 0
+        return self._draft.append(kinds.REDACTED, describe_erasure(erased, ask.body))
+
+    def _is_of(self, event: Event, of: str | Unit, unit: str | None) -> bool:
+        if event.kind != kinds.DECISION or "is_redacted" in event.body:
+            return False
+        return event.event_id == of or (unit is not None and event.body.get("unit") == unit)

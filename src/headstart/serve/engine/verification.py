@@ -9,7 +9,8 @@
 - Every fit that a decision rests on is the one that its warm start names.
 
 Decisions under a configuration whose log is no longer there cannot be made again: they are counted, and their draws
-are checked against the chances they logged.
+are checked against the chances they logged. The same holds from a decision whose context was erased until the event
+that erased it, where the policy may have looked at contexts.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from headstart.serve.engine.sources import Sources
 from headstart.serve.engine.surprises import Seen
 from headstart.serve.errors import StoreCorrupt
 from headstart.serve.store import events as kinds
-from headstart.serve.store.chain import GENESIS
-from headstart.serve.store.events import Event, decision_body
+from headstart.serve.store.chain import GENESIS, digest_row
+from headstart.serve.store.events import Event, decision_body, write_body
 from headstart.serve.store.questions import READ_NAMES, READ_SNAPSHOTS
 from headstart.serve.store.reader import FOLD, Reader
 from headstart.serve.store.store import Head, Known, Query, Trace
@@ -49,6 +50,8 @@ class Verification:
     decided_again: int = 0  # decisions made again from the events, bit for bit
     outcomes: int = 0
     snapshots: int = 0
+    redacted: int = 0  # decisions whose context was erased, as an event of the chain says
+    clouded: int = 0  # others, made by a policy that had learnt from such a context
     n_faults: int = 0
     faults: list[str] = field(default_factory=list)
     heads: dict[str, Head] = field(default_factory=dict)
@@ -124,6 +127,11 @@ class _Walk:
         self._snapshots: dict[int, str] = dict(query(READ_SNAPSHOTS, (name, FOLD)))
         steering = [e for kind in kinds.BUILDS for e in reader.all_of(name, kind)]
         self._builds = sorted(event.sequence for event in steering)
+        erasures = list(reader.all_of(name, kinds.REDACTED))
+        self._erased_by = {sequence: event.sequence for event in erasures for sequence, _ in event.body["decisions"]}
+        self._erasures = [event.sequence for event in erasures]
+        self._left: dict[int, str] = {}  # digests of decisions without their contexts
+        self._clear_at = 0  # the event from which on the policy is known again
         self._turn: list[Event] = []  # decisions that are not folded yet: a turn's are made by the state before it
 
     def run(self) -> None:
@@ -157,6 +165,8 @@ class _Walk:
                 self._check_aside(event)
             elif event.kind in (kinds.RETIRED, kinds.REINSTATED):
                 self._check_retired(event)
+            elif event.kind == kinds.REDACTED:
+                self._check_redacted(event)
             self._turn.append(event)
         self._fold_turn()
 
@@ -183,6 +193,13 @@ class _Walk:
                 later = [sequence for sequence in self._builds if sequence > event.sequence]
                 fold.quiet_until = later[0] if later else 2**62
                 self._is_known = False
+        self._cloud(event.sequence)
+
+    def _cloud(self, sequence: int) -> None:
+        """What the policy learnt from contexts that were erased later, nobody can know before they were."""
+        if sequence < self._clear_at:
+            self._is_known = False
+            self._fold.quiet_until = max(self._fold.quiet_until, self._clear_at)
 
     def _check_decision(self, event: Event) -> None:
         body, verification = event.body, self._verification
@@ -192,6 +209,8 @@ class _Walk:
             verification.add(f"{at} comes before any configuration, or has no event id")
             return
         config = self._fold.config
+        if "is_redacted" in body:
+            self._meet_redacted(event)
         if event.event_id in self._decided:
             verification.add(f"{at} is the second one of its event id")
         self._decided[event.event_id] = event.sequence, event.time
@@ -203,6 +222,9 @@ class _Walk:
             verification.add(f"{at} was not drawn from the probabilities that it logged")
         if abs(sum(chances) - 1.0) > 1e-9:
             verification.add(f"{at} has probabilities that sum to {sum(chances)}")
+        if "is_redacted" in body:
+            return
+        verification.clouded += event.sequence < self._clear_at
         if self._is_known:
             self._fold.settle()  # whether decisions move the version is the policy's matter
         if body["version"] != self._fold.version:
@@ -243,8 +265,8 @@ class _Walk:
             drawn_from=fold.actions_at(kept.draw.body["version"]),
             actions=fold.config.actions,
         )
-        if again == body:
-            self._verification.decided_again += 1
+        if again == {name: each for name, each in body.items() if name not in ("is_redacted", "is_clipped")}:
+            self._verification.decided_again += "is_redacted" not in body
         else:
             self._verification.add(f"{at} is not what it says it repeats")
         return False
@@ -278,6 +300,23 @@ class _Walk:
         if (event_id, event.kind) in self._reported:
             verification.add(f"{at} is the second one of its event id")
         self._reported[event_id, event.kind] = event.body["outcome"]
+
+    def _meet_redacted(self, event: Event) -> None:
+        """A decision without its context: what made it cannot be asked again, nor what learnt from it until then."""
+        self._verification.redacted += 1
+        self._left[event.sequence] = digest_row((*event[:6], write_body(event.body)))
+        if self._fold.config.contexts:
+            later = [sequence for sequence in self._erasures if sequence > event.sequence]
+            erased_at = self._erased_by.get(event.sequence, later[0] if later else 0)
+            self._clear_at = max(self._clear_at, erased_at)
+            self._cloud(event.sequence)
+
+    def _check_redacted(self, event: Event) -> None:
+        for sequence, digest in event.body["decisions"]:
+            if self._left.get(sequence) != digest:
+                self._verification.add(
+                    f"redacted {event.sequence} names decision {sequence}, which is not what it left of it"
+                )
 
     def _check_retired(self, event: Event) -> None:
         actions, label = self._fold.config.actions, event.body["action"]

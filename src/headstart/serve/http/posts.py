@@ -17,6 +17,7 @@ from headstart.serve.http.wire import (
     as_error,
     read_aside,
     read_decide,
+    read_erase,
     read_many,
     read_outcome,
     read_reason,
@@ -54,6 +55,7 @@ class Posts:
             "take-back": Post("admin", self._take_back),
             "retire": Post("admin", self._retire),
             "reinstate": Post("admin", self._reinstate),
+            "erase": Post("admin", self._erase),
         }
 
     async def _decide(self, caller: Caller, experiment: str, body: Fields) -> object:
@@ -119,6 +121,10 @@ class Posts:
         return await _steer(
             self._engine.reinstate, experiment, action, reason, by=caller.name, address=caller.address
         )
+
+    async def _erase(self, caller: Caller, experiment: str, body: Fields) -> object:
+        of, reason = read_erase(body)
+        return await _steer(self._engine.erase, experiment, of, reason, by=caller.name, address=caller.address)
 
     def _refused(self, caller: Caller, error: HeadstartError) -> ErrorAnswer:
         return as_error(self._refusals.of(error, may_look=caller.may_look))

@@ -29,11 +29,20 @@ SET_ASIDE = "set_aside"  # a decision's outcome is neither learnt nor counted, w
 TAKEN_BACK = "taken_back"  # it is again
 RETIRED = "retired"  # an action is shown no more; what is known of it stays
 REINSTATED = "reinstated"  # it is shown again
+REDACTED = "redacted"  # a person's contexts were overwritten: which decisions, and the digest of each as it is now
 KINDS = (
     DECISION, OUTCOME, LATE, DANGLING, CONFLICTING, PART, EARLY, CONFIGURATION, WARM_START, LOG_WITHDRAWN,
     WINDOW_CLOSED, ACCEPTED, FROZEN, UNFROZEN, ROLLED_BACK, SET_ASIDE, TAKEN_BACK, RETIRED, REINSTATED,
+    REDACTED,
 )  # fmt: skip
-BUILDS = (CONFIGURATION, WARM_START, LOG_WITHDRAWN, SET_ASIDE, TAKEN_BACK)  # after which a policy is built anew
+BUILDS = (
+    CONFIGURATION,
+    WARM_START,
+    LOG_WITHDRAWN,
+    SET_ASIDE,
+    TAKEN_BACK,
+    REDACTED,
+)  # a policy is built anew after it
 
 Row: TypeAlias = tuple[Any, ...]  # what a question asks for, as the database has it
 Value: TypeAlias = str | int | float | bool  # of a context's column
@@ -55,6 +64,8 @@ class DecisionBody(TypedDict):
     unit: NotRequired[str]  # whose decision it is; not there: nobody said
     follows: NotRequired[str]  # the event id of the draw that it repeats; not there: it was drawn
     number: NotRequired[int]  # among the decisions of that draw, from 2 on; not there: 1
+    is_redacted: NotRequired[bool]  # its context was erased, and its unit is a made-up name; not there: no
+    is_clipped: NotRequired[bool]  # of one that is redacted: its context was outside the bounds; not there: no
 
 
 class Event(NamedTuple):

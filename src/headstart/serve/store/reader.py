@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from headstart.serve.errors import StoreCorrupt
+from headstart.serve.store import events as kinds
 from headstart.serve.store import questions
-from headstart.serve.store.chain import GENESIS, next_hash
+from headstart.serve.store.chain import GENESIS, digest_row, next_hash
 from headstart.serve.store.events import NOTHING, Body, DecisionBody, Event, Learnt, Row, decision_body, read_body
 from headstart.serve.store.store import Head, Query, Question
 
@@ -54,13 +55,23 @@ class Reader:
 
     def linked(self, experiment: str, after: int, hash: str) -> Iterator[Event]:
         """Events after one with this hash; StoreCorrupt at the first that does not follow the one before it."""
+        redacted: dict[int, str] | None = None
         for row in self._rows(experiment, after, None):
             hash = next_hash(hash, row[:7])
             if hash != row[9]:
-                raise StoreCorrupt(
-                    f"event {row[0]} of {experiment!r} does not follow the event before it: the store was changed"
-                )
+                if redacted is None or row[0] not in redacted:  # it may have been erased since the last look
+                    redacted = self.redacted(experiment)
+                if redacted.get(row[0]) != digest_row(row[:7]):
+                    raise StoreCorrupt(
+                        f"event {row[0]} of {experiment!r} does not follow the event before it: the store was changed"
+                    )
+                hash = row[9]
             yield as_event(row)
+
+    def redacted(self, experiment: str) -> dict[int, str]:
+        """The decisions that were erased, by sequence number, each with the digest of what is left of it."""
+        erasures = self.all_of(experiment, kinds.REDACTED)
+        return {sequence: digest for event in erasures for sequence, digest in event.body["decisions"]}
 
     def _rows(self, experiment: str, after: int, limit: int | None) -> Iterator[Row]:
         left = limit
@@ -80,6 +91,11 @@ class Reader:
     def last(self, experiment: str, kind: str) -> Event | None:
         """The last event of a kind that has no event id."""
         rows = self._query(questions.READ_STEERING, (experiment, kind))
+        return as_event(rows[0]) if rows else None
+
+    def decision(self, experiment: str, event_id: str) -> Event | None:
+        """The decision of an event id."""
+        rows = self._query(questions.READ_DECISION, (experiment, event_id))
         return as_event(rows[0]) if rows else None
 
     def of_id(self, experiment: str, event_id: str, limit: int) -> list[Event]:

@@ -57,6 +57,8 @@ def _tell(kind: str, body: Body) -> str:
         return f"{kind} the action {body['action']}"
     if kind in (kinds.SET_ASIDE, kinds.TAKEN_BACK):
         return f"{kind.replace('_', ' ')}: {body['event_id']}"
+    if kind == kinds.REDACTED:
+        return f"erased the contexts of {len(body['decisions']):,} decisions"
     return _WORDS.get(kind, kind.replace("_", " "))
 
 

@@ -116,6 +116,8 @@ def _sentence(body: DecisionBody, labels: list[str]) -> str:
     if body.get("is_holdout"):
         return f"This user is in the hold-out: {action} was drawn by lot, with a chance of {tell_share(chance, 1)}."
     likeliest = labels[max(range(len(labels)), key=lambda a: body["probabilities"][a])]
+    if body.get("is_redacted"):
+        return f"{action} was drawn with a chance of {tell_share(chance, 1)}; for whom was erased."
     text = (
         f"{action} was drawn with a chance of {tell_share(chance, 1)}, by the policy of version {body['version']:,}"
     )

@@ -128,7 +128,25 @@ BAD_EXPERIMENTS = {
     "categories": ({"contexts": {"kind": ["x", "x"]}}, "experiments.ads.contexts.kind must have different"),
     "oracle": ({"oracle": {"beta": 1}}, "experiments.ads.oracle must be a name"),
     "log": ({"log": {"action": "ad"}}, "experiments.ads.log.path must be"),
+    "safe action": (
+        {"safe_action": "c"},
+        "experiments.ads.safe_action must be one of the actions \\['a', 'b'\\], got 'c'",
+    ),
+    "safe number": (
+        {"actions": [0, 1], "safe_action": True},
+        "experiments.ads.safe_action must be one of .*, got True",
+    ),
 }
+
+
+def test_a_safe_action_is_one_of_the_actions():
+    ads = load_config({"experiments": {"ads": {**PLAIN, "safe_action": "b"}}}).experiments["ads"]
+    assert ads.safe_action == "b"
+    assert read_experiment("ads", ads.as_dict()) == ads
+
+
+def test_a_configuration_without_a_safe_action_is_written_as_before_there_were_any():
+    assert "safe_action" not in load_config({"experiments": {"ads": PLAIN}}).experiments["ads"].as_dict()
 
 
 @pytest.mark.parametrize("name", BAD)

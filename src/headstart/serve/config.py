@@ -25,7 +25,7 @@ _TOP = ("store", "anchor", "after_loss", "experiments", "server", "keys")
 _PER_EXPERIMENT = (
     "actions", "contexts", "oracle", "evaluator", "log", "guard", "schedule", "epsilon", "holdout",
     "outcome_window", "default_outcome", "seed", "revision", "outcome_range", "outside", "trust", "forget_after",
-    "horizon", "sticky", "outcomes", "value",
+    "horizon", "sticky", "outcomes", "value", "safe_action",
 )  # fmt: skip
 Label: TypeAlias = str | int  # of an action
 
@@ -57,7 +57,7 @@ class ExperimentConfig:
     An outcome without a window is waited for until those of more than `forget_after` newer users have come: what is
     in flight is not explored again. `horizon` is the number of users to come, for what `start` makes of a log. A unit
     keeps the action that was drawn for it for `sticky` seconds. With `outcomes`, reports name them, and the policy
-    learns their value.
+    learns their value. The `safe_action` is shown where the policy must not decide.
     """
 
     name: str
@@ -83,6 +83,7 @@ class ExperimentConfig:
     horizon: int | None = None  # None: as many users are to come as have come
     sticky: float | None = None  # seconds for which a unit keeps its action; None: for ever
     outcomes: NamedOutcomes = NO_OUTCOMES  # those with names
+    safe_action: Label | None = None  # one of the actions
 
     @property
     def at(self) -> str:
@@ -116,7 +117,7 @@ class ExperimentConfig:
             later["outcome_range"] = list(self.outcome_range)
         if self.outside != "refuse":
             later["outside"] = self.outside
-        for name in ("trust", "forget_after", "horizon", "sticky"):
+        for name in ("trust", "forget_after", "horizon", "sticky", "safe_action"):
             if vars(self)[name] is not None:
                 later[name] = vars(self)[name]
         later |= self.outcomes.as_dict()
@@ -199,9 +200,10 @@ def read_experiment(name: str, table: Table, folder: Path = Path()) -> Experimen
     outside = table.get("outside", "refuse")
     if outside not in ("refuse", "clip"):
         raise OptionError(f"{at}.outside must be 'refuse' or 'clip', got {outside!r}")
+    actions = _read_actions(f"{at}.actions", table.get("actions"))
     return ExperimentConfig(
         name=name,
-        actions=_read_actions(f"{at}.actions", table.get("actions")),
+        actions=actions,
         contexts=contexts,
         oracle=oracle,
         evaluator=evaluator,
@@ -223,6 +225,7 @@ def read_experiment(name: str, table: Table, folder: Path = Path()) -> Experimen
         horizon=_read_horizon(at, table, declared),
         sticky=read_sticky(f"{at}.sticky", table.get("sticky")),
         outcomes=read_named_outcomes(at, table),
+        safe_action=_read_safe_action(f"{at}.safe_action", table.get("safe_action"), actions),
     )
 
 
@@ -270,6 +273,15 @@ def _read_actions(at: str, value: object) -> tuple[Label, ...]:
     if len({str(label) for label in labels}) < len(labels):
         raise OptionError(f"{at} must differ, got {labels}")
     return tuple(labels)
+
+
+def _read_safe_action(at: str, value: object, actions: tuple[Label, ...]) -> Label | None:
+    if value is None:
+        return None
+    for label in actions:
+        if value == label and not isinstance(value, bool):  # True is no 1
+            return label
+    raise OptionError(f"{at} must be one of the actions {list(actions)[:20]}, got {value!r}")
 
 
 def _read_outcome_range(at: str, value: object, default: object) -> Range | None:

@@ -15,6 +15,7 @@ from headstart.estimates.outliers import Range
 from headstart.logs.encoding import Encoding
 from headstart.logs.log import Log
 from headstart.serve.columns import Kind, read_columns, read_range
+from headstart.serve.life import Life, read_life
 from headstart.serve.logged import DeclaredLog, read_declared
 from headstart.serve.outcomes import NO_OUTCOMES, NamedOutcomes, read_named_outcomes
 from headstart.serve.tables import Table, check_keys, check_table, check_wholes, is_list
@@ -25,7 +26,7 @@ _TOP = ("store", "anchor", "after_loss", "experiments", "server", "keys")
 _PER_EXPERIMENT = (
     "actions", "contexts", "oracle", "evaluator", "log", "guard", "schedule", "epsilon", "holdout",
     "outcome_window", "default_outcome", "seed", "revision", "outcome_range", "outside", "trust", "forget_after",
-    "horizon", "sticky", "outcomes", "value", "safe_action",
+    "horizon", "sticky", "outcomes", "value", "safe_action", "life",
 )  # fmt: skip
 Label: TypeAlias = str | int  # of an action
 
@@ -57,7 +58,8 @@ class ExperimentConfig:
     An outcome without a window is waited for until those of more than `forget_after` newer users have come: what is
     in flight is not explored again. `horizon` is the number of users to come, for what `start` makes of a log. A unit
     keeps the action that was drawn for it for `sticky` seconds. With `outcomes`, reports name them, and the policy
-    learns their value. The `safe_action` is shown where the policy must not decide.
+    learns their value. The `safe_action` is shown where the policy must not decide: outside of its
+    `life`, and to those whom it does not decide for yet.
     """
 
     name: str
@@ -84,6 +86,7 @@ class ExperimentConfig:
     sticky: float | None = None  # seconds for which a unit keeps its action; None: for ever
     outcomes: NamedOutcomes = NO_OUTCOMES  # those with names
     safe_action: Label | None = None  # one of the actions
+    life: Life | None = None  # start, ramp-up and end; None: it decides for everybody
 
     @property
     def at(self) -> str:
@@ -120,6 +123,8 @@ class ExperimentConfig:
         for name in ("trust", "forget_after", "horizon", "sticky", "safe_action"):
             if vars(self)[name] is not None:
                 later[name] = vars(self)[name]
+        if self.life is not None:
+            later["life"] = self.life.as_dict()
         later |= self.outcomes.as_dict()
         return {
             "actions": list(self.actions),
@@ -201,6 +206,7 @@ def read_experiment(name: str, table: Table, folder: Path = Path()) -> Experimen
     if outside not in ("refuse", "clip"):
         raise OptionError(f"{at}.outside must be 'refuse' or 'clip', got {outside!r}")
     actions = _read_actions(f"{at}.actions", table.get("actions"))
+    safe_action = _read_safe_action(f"{at}.safe_action", table.get("safe_action"), actions)
     return ExperimentConfig(
         name=name,
         actions=actions,
@@ -225,7 +231,8 @@ def read_experiment(name: str, table: Table, folder: Path = Path()) -> Experimen
         horizon=_read_horizon(at, table, declared),
         sticky=read_sticky(f"{at}.sticky", table.get("sticky")),
         outcomes=read_named_outcomes(at, table),
-        safe_action=_read_safe_action(f"{at}.safe_action", table.get("safe_action"), actions),
+        safe_action=safe_action,
+        life=read_life(f"{at}.life", table.get("life"), safe_action),
     )
 
 

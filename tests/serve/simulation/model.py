@@ -177,7 +177,27 @@ class Model:
         is_young = sticky is None or time < newest.time + round(1e6 * sticky)
         is_there = newest.body["action"] in self.offered
         is_there = is_there and (offered is None or newest.body["action"] in offered)
-        return newest if is_young and is_there else None
+        before, present = self.share_at(newest.time), self.share_at(time)
+        has_grown = newest.body["action"] == self.present.safe_action and before < present
+        is_alive = before > 0.0 and present > 0.0 and not has_grown
+        return newest if is_young and is_there and is_alive else None
+
+    def share_at(self, time: int) -> float:
+        """The share of the users whom the experiment decides for at some time."""
+        life = self.present.life
+        if life is None:
+            return 1.0
+        over = life.end is not None and time >= life.end
+        shares = [step.share for step in life.steps if step.time <= time] or ([] if life.steps else [1.0])
+        return shares[-1] if shares and not over else 0.0
+
+    def share_of(self, unit: str | None, time: int) -> float:
+        """The share by which somebody is drawn for: a unit that it had left out, by what it has grown."""
+        draws = [row for row in self.units.get(unit or "", []) if "follows" not in row.body]
+        present, before = self.share_at(time), 0.0
+        if draws and draws[-1].body["action"] == self.present.safe_action:
+            before = self.share_at(draws[-1].time)
+        return (present - before) / (1.0 - before) if before < present else present
 
     def note(self, row: Row) -> None:
         """Whose a decision is."""
@@ -290,6 +310,11 @@ class Model:
         if is_holdout != body.get("is_holdout", False):
             raise PromiseBroken(f"{at}: held out or not, against its id")
         floor = 1.0 / len(offered) if is_holdout else config.epsilon / len(offered)
+        if config.life is not None and config.safe_action in offered:
+            share = self.share_of(body.get("unit"), row.time)
+            floor, safe = share * floor, chances[config.actions.index(config.safe_action)]
+            if safe < 1.0 - share - 1e-12 or (share == 0.0 and safe != 1.0):
+                raise PromiseBroken(f"{at} shows the safe action with a chance of {safe}, where the share is {share}")
         for label, chance in zip(config.actions, chances, strict=True):
             if label not in offered and chance != 0.0:
                 raise PromiseBroken(f"{at} gives a chance to {label!r}, which is not available")

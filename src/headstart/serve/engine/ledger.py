@@ -167,7 +167,7 @@ class Ledger:
 
     def see(self) -> Sight:
         """The state as it is; under the lock, of a fold that is settled."""
-        self.seen = Sight(describe(self.fold, self.decider, self.duplicates), self.fold.config)
+        self.seen = Sight(describe(self.fold, self.decider, self.duplicates, self.now()), self.fold.config)
         return self.seen
 
     @property

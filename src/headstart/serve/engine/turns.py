@@ -28,7 +28,7 @@ from headstart.serve.engine.decision import Decider
 from headstart.serve.engine.draft import Draft
 from headstart.serve.engine.erasing import Eraser, describe_erasure, redact_body, unknown_person
 from headstart.serve.engine.recording import Recording
-from headstart.serve.engine.repeats import is_kept, repeat_draw
+from headstart.serve.engine.repeats import find_share, is_kept, repeat_draw
 from headstart.serve.engine.retries import is_same_request
 from headstart.serve.errors import ConflictError, PolicyFailed, UnknownDecision
 from headstart.serve.store import events as kinds
@@ -131,7 +131,8 @@ class Turn:
 
     def _draw(self, ask: DecideAsk, fitted: Fitted) -> DecisionBody:
         try:
-            return self._decider.decide(ask.event_id, fitted.seen, fitted.available, ask.unit)
+            share = find_share(self._fold, self._draft.traces.get(ask.unit or ""), self._draft.now)
+            return self._decider.decide(ask.event_id, fitted.seen, fitted.available, ask.unit, share)
         except HeadstartError:
             raise
         except Exception as error:  # a policy's own fault is its experiment's, not that of the rest of the group

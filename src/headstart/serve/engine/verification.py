@@ -24,7 +24,7 @@ from headstart.serve.engine.draw import draw_action, draw_by_id
 from headstart.serve.engine.fold import Fold
 from headstart.serve.engine.part_checks import PartChecks
 from headstart.serve.engine.parts import decision_id
-from headstart.serve.engine.repeats import is_kept, repeat_draw
+from headstart.serve.engine.repeats import find_share, is_kept, repeat_draw
 from headstart.serve.engine.snapshot import is_of_this_version
 from headstart.serve.engine.sources import Sources
 from headstart.serve.engine.surprises import Seen
@@ -214,6 +214,7 @@ class _Walk:
         if event.event_id in self._decided:
             verification.add(f"{at} is the second one of its event id")
         self._decided[event.event_id] = event.sequence, event.time
+        share = find_share(self._fold, self._kept.get(body.get("unit") or ""), event.time)
         if body.get("unit") is not None and not self._check_unit(event, at):
             return
         chances = body["probabilities"]
@@ -232,7 +233,7 @@ class _Walk:
                 verification.add(f"{at} has version {body['version']}, the state before it has {self._fold.version}")
         elif self._is_known:
             seen = Seen(body["context"], body.get("surprises", {}))
-            again = self._decider.decide(event.event_id, seen, body.get("available"), body.get("unit"))
+            again = self._decider.decide(event.event_id, seen, body.get("available"), body.get("unit"), share)
             verification.decided_again += 1
             if again != body:
                 verification.add(f"{at} is not what the state at version {body['version']} decides")

@@ -42,7 +42,7 @@ def test_a_ramp_up_is_a_step_a_day_each_as_many_times_the_one_before():
 
 
 def test_units_that_were_left_out_come_in_as_the_share_grows():
-    """Of 10 % left out 90 %: 4/9 of these make it 50 %. Who was shown another action keeps it; so do all in a step."""
+    """Of 10 % left out 90 %: 4/9 of these make it 50 %. Who was shown another action keeps it."""
     life = Life((Step(10, 0.1), Step(20, 0.5), Step(30, 1.0)), end=40)
     assert life.share_for(15, 25, is_safe=True) == pytest.approx(4 / 9)
     assert life.share_for(15, 35, is_safe=True) == 1.0

@@ -113,7 +113,8 @@ class Sight(NamedTuple):
 def describe(fold: Fold, decider: Decider, duplicates: int, now: int) -> State:
     """Counts, and per action: times shown, outcomes, the policy's readings, virtual plays and the chance now."""
     tally, policy = fold.tally, fold.policy
-    life = fold.config.life and fold.config.life.describe(now, fold.config.safe_action)
+    config = fold.config
+    life = None if config.life is None else config.life.describe(now, config.safe_action)
     return {
         "experiment": fold.name,
         "version": fold.version,

@@ -16,15 +16,17 @@ import secrets
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from headstart.serve.config import read_experiment
 from headstart.serve.engine.bounds import UNBOUNDED, Bounds
 from headstart.serve.errors import UnknownDecision
 from headstart.serve.store import events as kinds
+from headstart.serve.store.archives import ArchiveFile
 from headstart.serve.store.chain import digest_row
 from headstart.serve.store.events import Body, DecisionBody, Event, decision_body, write_body
 from headstart.serve.store.questions import FORGET_SNAPSHOTS, OVERWRITE
-from headstart.serve.store.reader import FOLD, Reader
+from headstart.serve.store.reader import CHECKPOINT, FOLD, Reader
 from headstart.serve.store.store import Store, Transaction
 from headstart.serve.units import Unit
 
@@ -47,17 +49,23 @@ class Eraser:
         self._reader = Reader(transaction.query)
         self.pseudonym = f"erased-{secrets.token_hex(8)}"
         self.unit: str | None = of.name if isinstance(of, Unit) else None  # None: nobody's
+        self._archive = self._reader.archive(experiment)
         self._decisions = self._find(of)
+        self.files: dict[str, ArchiveFile] = {}  # by the names of archives, those that took their places
 
     def _find(self, of: str | Unit) -> list[Event]:
         """Of a unit all decisions; of an event id too, if its decision is a unit's: it is the same person."""
-        if isinstance(of, Unit):
-            return self._transaction.of_unit(of.name)
-        decision = self._reader.decision(self._experiment, of)
-        if decision is None:
-            return []
-        self.unit = decision.body.get("unit")
-        return [decision] if self.unit is None else self._transaction.of_unit(self.unit)
+        if isinstance(of, str):
+            decision = self._reader.decision(self._experiment, of)
+            if decision is None:
+                return []
+            self.unit = decision.body.get("unit")
+            if self.unit is None:
+                return [decision]
+        assert self.unit is not None
+        stored = {event.sequence: event for event in self._transaction.of_unit(self.unit)}
+        archived = [] if self._archive is None else self._archive.of_unit(self.unit)
+        return list(({event.sequence: event for event in archived} | stored).values())
 
     @property
     def is_known(self) -> bool:
@@ -75,14 +83,30 @@ class Eraser:
                 erased.append(event._replace(body=left))
                 self._transaction.execute(OVERWRITE, (write_body(left), self._experiment, event.sequence))
         if erased:
-            self._transaction.execute(FORGET_SNAPSHOTS, (self._experiment, FOLD))
+            self._overwrite_files({event.sequence: event for event in erased})
+            for kind in (FOLD, CHECKPOINT):
+                self._transaction.execute(FORGET_SNAPSHOTS, (self._experiment, kind))
         return erased
 
+    def _overwrite_files(self, left: dict[int, Event]) -> None:
+        for file in [] if self._archive is None else self._archive.files:
+            held = {sequence: event for sequence, event in left.items() if file.after < sequence <= file.through}
+            if held and self._archive is not None:
+                self.files[file.name] = self._archive.overwrite(file, held)
 
-def describe_erasure(erased: Sequence[Event], body: Body) -> dict[str, object]:
-    """The body of a `redacted` event."""
-    digests = [[event.sequence, digest_row((*event[:6], write_body(event.body)))] for event in erased]
-    return {"decisions": digests, **body}
+    def describe(self, erased: Sequence[Event], body: Body) -> dict[str, object]:
+        """The body of a `redacted` event."""
+        digests = [[event.sequence, digest_row((*event[:6], write_body(event.body)))] for event in erased]
+        files = {name: file.as_dict() for name, file in self.files.items()}
+        return {"decisions": digests, **({"files": files} if files else {}), **body}
+
+
+def clear_files(reader: Reader, experiment: str) -> None:
+    """Delete the archives in whose places erasures have put others; whoever was killed before that left them."""
+    archive = reader.archive(experiment)
+    for event in reader.all_of(experiment, kinds.REDACTED) if archive is not None else ():
+        for name, instead in event.body.get("files", {}).items():
+            (Path(instead["folder"]) / name).unlink(missing_ok=True)
 
 
 def erase_person(
@@ -96,8 +120,9 @@ def erase_person(
         erased, head = eraser.overwrite(), turn.head
         if erased:
             now = max(int(clock() * 1e6), head.time)
-            told = describe_erasure(erased, body)
+            told = eraser.describe(erased, body)
             turn.insert([Event(head.sequence + 1, experiment, kinds.REDACTED, None, now, None, told)])
+    clear_files(Reader(store.query), experiment)
     store.scrub()
     return len(erased)
 

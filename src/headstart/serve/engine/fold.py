@@ -9,6 +9,7 @@
     retired, reinstated                        an action has no chance any more, or has one again; nothing is unlearnt
     redacted                                   contexts were erased: who looked at them is built anew without them
     accepted                                   somebody went on with a store that had lost events; nothing else
+    archived                                   old events went into a file; nothing else
     decision                                   counted, and in flight: a policy to which that matters is told
     late, dangling, conflicting, part, early   counted; the policy stays as it is
 
@@ -253,7 +254,7 @@ class Fold:
             self.flight.redact(sequence for sequence, _ in event.body["decisions"])
             if self.config.contexts:
                 self._policy = None
-        elif event.kind != kinds.ACCEPTED:
+        elif event.kind not in (kinds.ACCEPTED, kinds.ARCHIVED):
             raise StoreCorrupt(f"event {event.sequence} is of an unknown kind {event.kind!r}: a newer headstart's?")
 
     def _begin_with(self, log: Body | None, sequence: int) -> None:

@@ -26,6 +26,7 @@ from headstart.serve.engine.bounds import describe_bounds
 from headstart.serve.engine.clocks import ClockWatch
 from headstart.serve.engine.decision import Decider
 from headstart.serve.engine.declaration import Plan, declare
+from headstart.serve.engine.erasing import clear_files
 from headstart.serve.engine.fold import Fold
 from headstart.serve.engine.lineage import as_swapped, is_same_epoch
 from headstart.serve.engine.opening import load_fold
@@ -93,7 +94,7 @@ class Ledger:
         self._has_company = False  # whether another process had written before the last turn
         self._told: Body | None = None  # the warm start that the log has heard of
         self._saved = 0  # the sequence number of the last snapshot
-        self._is_scrubbed = True  # whether nothing is left of what was erased
+        self._is_scrubbed = False  # whether nothing is left of what was erased
         self._looked = self._mended = -1e9
         self._patience = _FIRST_MEND  # seconds until the next try to mend it
 
@@ -317,7 +318,8 @@ class Ledger:
     def _scrub(self) -> None:
         """Leave nothing of what was erased where it is no longer looked for; tried again at every look."""
         if not self._is_scrubbed:
-            with suppress(StoreUnavailable):
+            with suppress(StoreUnavailable, OSError):
+                clear_files(self.reader, self.name)
                 self._is_scrubbed = self.store.scrub()
 
     def _settle(self) -> None:

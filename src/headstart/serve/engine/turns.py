@@ -26,13 +26,14 @@ from headstart.serve.engine.asks import (
 )
 from headstart.serve.engine.decision import Decider
 from headstart.serve.engine.draft import Draft
-from headstart.serve.engine.erasing import Eraser, describe_erasure, redact_body, unknown_person
+from headstart.serve.engine.erasing import Eraser, redact_body, unknown_person
 from headstart.serve.engine.recording import Recording
 from headstart.serve.engine.repeats import find_share, is_kept, repeat_draw
 from headstart.serve.engine.retries import is_same_request
 from headstart.serve.errors import ConflictError, PolicyFailed, UnknownDecision
 from headstart.serve.store import events as kinds
 from headstart.serve.store.events import DecisionBody, Event, as_decision, decision_body
+from headstart.serve.store.reader import Reader
 from headstart.serve.store.store import Known, Sought, Trace, Transaction
 from headstart.serve.units import Unit
 
@@ -166,6 +167,8 @@ class Turn:
         return as_decision(ask.event_id, recorded, actions)
 
     def _steer(self, ask: SteerAsk) -> Answer:
+        if ask.kind in (*kinds.BUILDS, kinds.ROLLED_BACK):
+            self._check_rebuildable()
         return self._draft.append(ask.kind, ask.body)
 
     def _set_aside(self, ask: AsideAsk) -> Answer:
@@ -179,7 +182,12 @@ class Turn:
                 set_by = event.sequence if event.kind == kinds.SET_ASIDE else 0
         if bool(set_by) == (ask.kind == kinds.SET_ASIDE):
             return set_by
+        self._check_rebuildable()
         return self._draft.append(ask.kind, {"event_id": ask.event_id, **ask.body}, decision=decision)
+
+    def _check_rebuildable(self) -> None:
+        """A policy that is to learn everything again needs the events that were archived: they must be there."""
+        Reader(self._transaction.query).check_archive(self._fold.name)
 
     def _retire(self, ask: RetireAsk) -> Answer:
         """The event that retired the action, or brought it back; asked again, the one that did (0: none had to)."""
@@ -198,6 +206,7 @@ class Turn:
 
     def _erase(self, ask: EraseAsk) -> Answer:
         """The event that erased the person; 0 where nothing of it was left."""
+        self._check_rebuildable()
         eraser = Eraser(self._transaction, ask.experiment, ask.of)
         drafted = [event for event in self.events if self._is_of(event, ask.of, eraser.unit)]
         if not eraser.is_known and not drafted:
@@ -213,7 +222,7 @@ class Turn:
             self._draft.traces.pop(eraser.unit, None)
         if not erased and not drafted:
             return 0
-        return self._draft.append(kinds.REDACTED, describe_erasure(erased, ask.body))
+        return self._draft.append(kinds.REDACTED, eraser.describe(erased, ask.body))
 
     def _is_of(self, event: Event, of: str | Unit, unit: str | None) -> bool:
         if event.kind != kinds.DECISION or "is_redacted" in event.body:

@@ -29,11 +29,12 @@ SET_ASIDE = "set_aside"  # a decision's outcome is neither learnt nor counted, w
 TAKEN_BACK = "taken_back"  # it is again
 RETIRED = "retired"  # an action is shown no more; what is known of it stays
 REINSTATED = "reinstated"  # it is shown again
+ARCHIVED = "archived"  # old events are in a file, no longer in the store
 REDACTED = "redacted"  # a person's contexts were overwritten: which decisions, and the digest of each as it is now
 KINDS = (
     DECISION, OUTCOME, LATE, DANGLING, CONFLICTING, PART, EARLY, CONFIGURATION, WARM_START, LOG_WITHDRAWN,
     WINDOW_CLOSED, ACCEPTED, FROZEN, UNFROZEN, ROLLED_BACK, SET_ASIDE, TAKEN_BACK, RETIRED, REINSTATED,
-    REDACTED,
+    REDACTED, ARCHIVED,
 )  # fmt: skip
 BUILDS = (
     CONFIGURATION,

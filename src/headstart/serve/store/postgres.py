@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from headstart.serve.errors import StoreCorrupt
 from headstart.serve.store import schema
+from headstart.serve.store.archives import TAKE_AWAY
 from headstart.serve.store.chain import link_events
 from headstart.serve.store.connections import Connections, Line, in_dialect
 from headstart.serve.store.epochs import check_finished
@@ -59,6 +60,7 @@ WHERE e.experiment = %s AND e.unit = u.unit"""
 
 
 _OF_UNIT = READ_OF_UNIT.format(unit=schema.POSTGRES_UNIT)
+_TAKE_AWAY = TAKE_AWAY.format(unit=schema.POSTGRES_UNIT)
 
 
 class PostgresStore:
@@ -261,6 +263,13 @@ class _Turn:
     def of_unit(self, unit: str) -> list[Event]:
         """Every decision of a unit."""
         return [as_event(row) for row in self.query(_OF_UNIT, (self._experiment, unit))]
+
+    def take_away(self, through: int, open_after: int) -> None:
+        """Delete archived events."""
+        name = self._experiment
+        self._writer.execute(
+            in_dialect(_TAKE_AWAY), (name, name, name, through, name, open_after, through, name, through, name)
+        )
 
     def insert(self, events: list[Event]) -> list[Event]:
         """Append events and move the head."""

@@ -55,6 +55,13 @@ READ_HEAD = """
 SELECT coalesce(e.sequence, 0), coalesce(e.time, 0), coalesce(e.hash, ''), i.id, i.epoch FROM identity i
 LEFT JOIN (SELECT sequence, time, hash FROM events WHERE experiment = ? ORDER BY sequence DESC LIMIT 1) e ON 1 = 1"""
 READ_HASH = "SELECT hash FROM events WHERE experiment = ? AND sequence = ?"
+READ_LATER_OUTCOMES = """
+SELECT o.about, o.body, o.time FROM events o
+WHERE o.experiment = ? AND o.kind = 'outcome' AND o.sequence > ? AND o.about <= ?"""
+READ_ROWS = """
+SELECT sequence, experiment, kind, event_id, time, about, body, hash FROM events
+WHERE experiment = ? AND sequence > ? AND sequence <= ? ORDER BY sequence LIMIT ?"""
+READ_BEFORE = "SELECT max(sequence) FROM events WHERE experiment = ? AND time < ?"
 READ_NAMES = "SELECT DISTINCT experiment FROM events ORDER BY experiment"
 
 READ_SNAPSHOT = """

@@ -22,6 +22,7 @@ import orjson
 
 from headstart.serve.errors import StoreCorrupt, StoreUnavailable
 from headstart.serve.store import schema
+from headstart.serve.store.archives import TAKE_AWAY
 from headstart.serve.store.chain import GENESIS, in_pages, link_events, link_rows
 from headstart.serve.store.damage import check_pages
 from headstart.serve.store.events import Event, Row, read_body
@@ -47,6 +48,7 @@ CROSS JOIN events e ON e.experiment = ? AND e.sequence = (
 CROSS JOIN events d ON d.experiment = e.experiment AND d.sequence = coalesce(e.about, e.sequence)
 CROSS JOIN events f INDEXED BY one_per_id ON f.experiment = e.experiment AND f.event_id = e.event_id"""
 _OF_UNIT = READ_OF_UNIT.format(unit=schema.SQLITE_UNIT)
+_TAKE_AWAY = TAKE_AWAY.format(unit=schema.SQLITE_UNIT)
 _INSERT = """
 INSERT INTO events (sequence, experiment, kind, event_id, time, about, body, hash)
 SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7
@@ -273,6 +275,13 @@ class _Turn:
     def of_unit(self, unit: str) -> list[Event]:
         """Every decision of a unit."""
         return [as_event(row) for row in self.query(_OF_UNIT, (self._experiment, unit))]
+
+    def take_away(self, through: int, open_after: int) -> None:
+        """Delete archived events."""
+        name = self._experiment
+        self._connection.execute(
+            _TAKE_AWAY, (name, name, name, through, name, open_after, through, name, through, name)
+        )
 
     def insert(self, events: list[Event]) -> list[Event]:
         """Append events, in one step."""

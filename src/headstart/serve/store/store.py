@@ -74,6 +74,12 @@ class Transaction(Protocol):
     def of_unit(self, unit: str) -> list[Event]:
         """Every decision of a unit, in their order."""
 
+    def take_away(self, through: int, open_after: int) -> None:
+        """Delete the archived events up to one, but for those that are still asked for.
+
+        Of decisions after `open_after` the windows were not closed then.
+        """
+
     def insert(self, events: list[Event]) -> list[Event]:
         """Append events, whose numbers follow the head, and move it; they come back with their hashes."""
 

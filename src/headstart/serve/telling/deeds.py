@@ -59,6 +59,8 @@ def _tell(kind: str, body: Body) -> str:
         return f"{kind.replace('_', ' ')}: {body['event_id']}"
     if kind == kinds.REDACTED:
         return f"erased the contexts of {len(body['decisions']):,} decisions"
+    if kind == kinds.ARCHIVED:
+        return f"archived events up to {body['file']['through']:,}"
     return _WORDS.get(kind, kind.replace("_", " "))
 
 

@@ -15,7 +15,7 @@ from headstart.extras import brought_by
 
 if TYPE_CHECKING:
     from headstart.serve.engine.anchor import Anchored
-    from headstart.serve.store.store import Query
+    from headstart.serve.store.store import Query, Store
 
 store = typer.Typer(
     help="What the decision service has recorded: verify it, export it, back it up.", no_args_is_help=True
@@ -53,6 +53,7 @@ def verify(
     anchor: Annotated[
         Path | None, typer.Option(help="The anchor to compare with; the configuration's or the file's by default.")
     ] = None,
+    archive: Annotated[Path | None, typer.Option(help="Where the archive's files are, if they were moved.")] = None,
 ) -> None:
     """Fold every event again from the first and compare: decisions, outcomes, snapshots, bit for bit.
 
@@ -63,7 +64,7 @@ def verify(
     with _reading(address) as query:
         from headstart.serve.engine.verification import verify_store
 
-        verdict = verify_store(query, anchored=_read_anchor(anchor, beside))
+        verdict = verify_store(query, anchored=_read_anchor(anchor, beside), archive_folder=archive)
     for fault in verdict.faults:
         out.print(f"[red]fault[/red] {escape(str(fault))}", highlight=False)
     for name, head in verdict.heads.items():
@@ -73,6 +74,16 @@ def verify(
         f"{verdict.outcomes:,} outcomes; {verdict.snapshots:,} snapshots compared; {verdict.n_faults:,} faults.",
         highlight=False,
     )
+    if verdict.archived:
+        out.print(f"{verdict.archived:,} of the events are in archives, which are what was written.", highlight=False)
+    for lack in verdict.away:
+        out.print(f"[yellow]away[/yellow] {escape(lack)}", highlight=False, soft_wrap=True)
+    if verdict.redacted:
+        out.print(
+            f"{verdict.redacted:,} decisions were erased, as events of the chain say; {verdict.clouded:,} others "
+            "were made by a policy that had learnt from them, and only their draws are checked.",
+            highlight=False,
+        )
     if not verdict.is_sound:
         raise typer.Exit(1)
 
@@ -159,6 +170,88 @@ def restore(
     address, _ = _address(place)
     n = restore_store(file, address)
     out.print(f"{n:,} events were restored.", highlight=False)
+
+
+@store.command()
+def archive(
+    place: Place,
+    folder: Annotated[Path, typer.Option("--out", help="Where the Parquet files go; they must stay readable there.")],
+    experiment: Annotated[str | None, typer.Argument(help="One of them; all, if none is named.")] = None,
+    before: Annotated[str | None, typer.Option(help="A date or time (UTC): what is older goes.")] = None,
+    keep: Annotated[float | None, typer.Option(help="Or the number of days that stay.")] = None,
+) -> None:
+    """Move old events into Parquet files; the service goes on from a checkpoint, and asks the files where it must.
+
+    It may run beside the service. An archived decision is over: its event id is free, an outcome that is reported for
+    it is kept as dangling. A unit keeps its action. [bold]verify[/bold] and [bold]export[/bold] read the files.
+    """
+    import getpass
+
+    from headstart.serve.engine.archiving import archive_events
+    from headstart.serve.store.questions import READ_NAMES
+
+    limit, (address, _) = _read_limit(before, keep), _address(place)
+    _check_there(address)
+    with closing(_open_patiently(address)) as opened:
+        names = [name for (name,) in opened.query(READ_NAMES)] if experiment is None else [experiment]
+        for name in names:
+            files = archive_events(opened, name, limit, folder.resolve(), {"by": getpass.getuser()})
+            n = sum(file.through - file.after for file in files)
+            out.print(f"{name}: {n:,} events are in {len(files)} new files.", highlight=False)
+        opened.shrink()
+
+
+def _read_limit(before: str | None, keep: float | None) -> int:
+    """Microseconds since 1970."""
+    from datetime import UTC, datetime, timedelta
+
+    if (before is None) == (keep is None):
+        raise typer.BadParameter("give either --before or --keep: which events are old?")
+    if keep is not None:
+        return round((datetime.now(UTC) - timedelta(days=keep)).timestamp() * 1e6)
+    try:
+        moment = datetime.fromisoformat(before or "")
+    except ValueError:
+        raise typer.BadParameter(f"--before must be a date or a time, such as 2026-12-01, got {before}") from None
+    return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1e6)
+
+
+def _open_patiently(address: str) -> Store:
+    from headstart.serve.engine.opening import open_store
+
+    return open_store(address, 60.0)  # seconds that PostgreSQL may take for a stretch: no user waits for it
+
+
+@store.command()
+def erase(
+    place: Place,
+    experiment: Annotated[str, typer.Argument(help="Whose decisions.")],
+    unit: Annotated[str | None, typer.Option(help="The person: every decision of this unit.")] = None,
+    event_id: Annotated[str | None, typer.Option(help="Or one decision; a unit's, if it has one.")] = None,
+    reason: Annotated[str, typer.Option(help="Why; it is kept, so it must not say who.")] = "",
+) -> None:
+    """Forget a person: contexts and the unit's name are overwritten; propensities, actions and outcomes stay.
+
+    It may run beside the service, whose policy is then built anew without these contexts. The store is written anew
+    at the end, so that nothing is left between its pages. Backups made before still hold what they hold.
+    """
+    import getpass
+
+    from headstart.serve.engine.asks import check_event_id
+    from headstart.serve.engine.erasing import erase_person
+    from headstart.serve.engine.opening import open_store
+    from headstart.serve.units import Unit, check_unit
+
+    if (unit is None) == (event_id is None):
+        raise typer.BadParameter("give either --unit or --event-id: whose contexts are meant?")
+    of = check_event_id(event_id) if unit is None else Unit(check_unit(unit))
+    address, _ = _address(place)
+    _check_there(address)
+    with closing(open_store(address)) as opened:
+        n = erase_person(opened, experiment, of, {"reason": reason, "by": getpass.getuser()})
+        if n:
+            opened.shrink()
+    out.print(f"{n:,} decisions of {experiment} have no context any more.", highlight=False)
 
 
 def _check_there(address: str) -> None:

@@ -16,6 +16,7 @@ from headstart.logs.encoding import Encoding
 from headstart.logs.log import Log
 from headstart.serve.columns import Kind, read_columns, read_range
 from headstart.serve.guardrails import Guardrail, as_tables, read_guardrails
+from headstart.serve.life import Life, read_life
 from headstart.serve.logged import DeclaredLog, read_declared
 from headstart.serve.outcomes import NO_OUTCOMES, NamedOutcomes, read_named_outcomes
 from headstart.serve.tables import Table, check_keys, check_table, check_wholes, is_list
@@ -26,7 +27,7 @@ _TOP = ("store", "anchor", "after_loss", "experiments", "server", "keys")
 _PER_EXPERIMENT = (
     "actions", "contexts", "oracle", "evaluator", "log", "guard", "schedule", "epsilon", "holdout",
     "outcome_window", "default_outcome", "seed", "revision", "outcome_range", "outside", "trust", "forget_after",
-    "horizon", "sticky", "outcomes", "value", "safe_action", "guardrails",
+    "horizon", "sticky", "outcomes", "value", "safe_action", "guardrails", "life",
 )  # fmt: skip
 Label: TypeAlias = str | int  # of an action
 
@@ -58,8 +59,8 @@ class ExperimentConfig:
     An outcome without a window is waited for until those of more than `forget_after` newer users have come: what is
     in flight is not explored again. `horizon` is the number of users to come, for what `start` makes of a log. A unit
     keeps the action that was drawn for it for `sticky` seconds. With `outcomes`, reports name them, and the policy
-    learns their value. The `safe_action` is shown where the policy must not decide, as when one
-    of the `guardrails` has tripped that says so.
+    learns their value. The `safe_action` is shown where the policy must not decide: outside of its `life`, to those
+    whom it does not decide for yet, and when one of the `guardrails` has tripped that says so.
     """
 
     name: str
@@ -87,6 +88,7 @@ class ExperimentConfig:
     outcomes: NamedOutcomes = NO_OUTCOMES  # those with names
     safe_action: Label | None = None  # one of the actions
     guardrails: Mapping[str, Guardrail] = field(default_factory=dict)  # by name
+    life: Life | None = None  # start, ramp-up and end; None: it decides for everybody
 
     @property
     def at(self) -> str:
@@ -123,6 +125,8 @@ class ExperimentConfig:
         for name in ("trust", "forget_after", "horizon", "sticky", "safe_action"):
             if vars(self)[name] is not None:
                 later[name] = vars(self)[name]
+        if self.life is not None:
+            later["life"] = self.life.as_dict()
         later |= self.outcomes.as_dict() | as_tables(self.guardrails)
         return {
             "actions": list(self.actions),
@@ -204,6 +208,7 @@ def read_experiment(name: str, table: Table, folder: Path = Path()) -> Experimen
     if outside not in ("refuse", "clip"):
         raise OptionError(f"{at}.outside must be 'refuse' or 'clip', got {outside!r}")
     actions, outcomes = _read_actions(f"{at}.actions", table.get("actions")), read_named_outcomes(at, table)
+    safe_action = _read_safe_action(f"{at}.safe_action", table.get("safe_action"), actions)
     return ExperimentConfig(
         name=name,
         actions=actions,
@@ -228,8 +233,9 @@ def read_experiment(name: str, table: Table, folder: Path = Path()) -> Experimen
         horizon=_read_horizon(at, table, declared),
         sticky=read_sticky(f"{at}.sticky", table.get("sticky")),
         outcomes=outcomes,
-        safe_action=_read_safe_action(f"{at}.safe_action", table.get("safe_action"), actions),
+        safe_action=safe_action,
         guardrails=read_guardrails(at, table, outcomes, holdout),
+        life=read_life(f"{at}.life", table.get("life"), safe_action),
     )
 
 

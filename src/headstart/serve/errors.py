@@ -8,6 +8,7 @@ HeadstartError
     ├── PolicyFailed           an oracle raised while it decided: nothing was recorded
     ├── StillOpening           the experiment's events are being folded: try again
     ├── StoreUnavailable       the store cannot be written or read now: nothing was applied, try again
+    │   ├── ArchiveAway        old events are needed, and the files that they were archived to are not there
     │   ├── HistoryLost        the store lacks events that it once had: somebody has to decide
     │   └── TooSlow            there was no answer by the deadline: it may be recorded or not
     └── StoreCorrupt           the events contradict each other, or the state is not their fold
@@ -49,6 +50,10 @@ class StillOpening(ServiceError):
 
 class StoreUnavailable(ServiceError):
     """The store cannot be written (or read) at present. Asking again with the same event id is safe."""
+
+
+class ArchiveAway(StoreUnavailable):
+    """What is asked needs events that were archived, and their files are not where they were."""
 
 
 class HistoryLost(StoreUnavailable):

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from headstart.errors import HeadstartError
-from headstart.serve.engine.asks import Ask
+from headstart.serve.engine.asks import Ask, EraseAsk
 from headstart.serve.units import Unit
 from tests.serve.simulation import traffic
 from tests.serve.simulation.asking import ask, try_ask
@@ -35,6 +35,16 @@ class Callers:
         """A group of several callers."""
         asks = self._decides(replica, name, self._rng.randint(0, 3)) + self._outcomes(replica, name, 3)
         self._rng.shuffle(asks)
+        ask(self._world, replica, name, asks)
+
+    def erase(self, replica: Replica, name: str) -> None:
+        """A person asks to be forgotten: a unit or a decision, perhaps as others ask for it, or nobody."""
+        known = list(self._world.models[name].decisions)
+        event_id = self._rng.choice(known) if known and self._rng.random() < 0.9 else "nobody"
+        of = Unit(self._unit()) if self._world.has_units and self._rng.random() < 0.5 else event_id
+        asks = self._decides(replica, name, self._rng.randint(0, 3))
+        asks += self._outcomes(replica, name, self._rng.randint(0, 2))
+        asks.insert(self._rng.randint(0, len(asks)), EraseAsk(name, of, {"reason": "a seed"}))
         ask(self._world, replica, name, asks)
 
     def retry(self, replica: Replica, name: str) -> None:

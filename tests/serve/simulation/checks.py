@@ -144,6 +144,9 @@ def check_store(path: str, models: dict[str, Model], sources: Sources) -> dict[s
     if verdict.faults:
         raise PromiseBroken(f"verify: {verdict.n_faults} faults, first {verdict.faults[0]}")
     n = sum(len(model.decisions) for model in models.values())
-    check_equal("decisions made again", (verdict.decisions, verdict.decided_again), (n, n))
+    redacted = sum("is_redacted" in row.body for model in models.values() for row in model.decisions.values())
+    check_equal("decisions that were erased", verdict.redacted, redacted)
+    made = verdict.decided_again + verdict.redacted + verdict.clouded
+    check_equal("decisions made again, or erased", (verdict.decisions, made), (n, n))
     check_equal("events", verdict.events, sum(model.head for model in models.values()))
     return verdict.fingerprints

@@ -9,6 +9,7 @@ import csv
 import io
 import random
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -112,7 +113,20 @@ def _draw_table(rng: random.Random) -> Table:
         **_draw_terms(rng),
         **_draw_guardrails(rng, actions),
         **(_draw_outcomes(rng, actions, window) if rng.random() < 0.3 else {}),
+        **(_draw_life(rng, actions) if rng.random() < 0.3 else {}),
     }
+
+
+def _draw_life(rng: random.Random, actions: list[Any]) -> Table:
+    """A start, a ramp-up or an end, some of which clocks that jump will come to."""
+    moments = sorted(rng.sample([-20, -3, 1, 4, 9, 30, 50_000], 4))
+    times = [datetime.fromtimestamp(1_700_000_000 + seconds, UTC).isoformat() for seconds in moments]
+    life = rng.choice([
+        {"start": times[1]}, {"end": times[2]}, {"start": times[0], "end": times[3]},
+        {"ramp": [[times[0], 0.1], [times[1], 0.5], [times[2], 1.0]]},
+        {"ramp": [[times[0], 0.25], [times[2], 0.75]], "end": times[3]},
+    ])  # fmt: skip
+    return {"safe_action": rng.choice(actions), "life": life}
 
 
 def _draw_outcomes(rng: random.Random, actions: list[Any], window: float | None) -> Table:
@@ -252,4 +266,5 @@ def _change(rng: random.Random, before: Table) -> Table:
         table |= {"log": _draw_log(rng, before["actions"], before["contexts"]), **_draw_policy(rng, before["log"])}
     else:
         table |= _draw_terms(rng)
+        table |= _draw_life(rng, before["actions"]) if before.get("life") and rng.random() < 0.5 else {}
     return table

@@ -13,6 +13,7 @@ from headstart.serve.engine.asks import (
     AsideAsk,
     Ask,
     DecideAsk,
+    EraseAsk,
     GuardAsk,
     OutcomeAsk,
     RetireAsk,
@@ -70,6 +71,8 @@ class Expectations:
             return self._retire(ask)
         if isinstance(ask, GuardAsk):
             return self._guard(ask)
+        if isinstance(ask, EraseAsk):
+            return self._erase(ask)
         assert isinstance(ask, SteerAsk)
         return Expected(ask.kind, None, None, dict(ask.body)), "steered"
 
@@ -97,6 +100,7 @@ class Expectations:
             is_same = _tell_all(context) == _tell_all(known.body["context"])
             is_same = is_same and {*map(_tell, again)} == {*map(_tell, known.body.get("available", then))}
             is_same = is_same and ask.given.get("unit") == known.body.get("unit")
+            is_same = is_same or "is_redacted" in known.body
             return None, ("decided", ask.event_id) if is_same else "ConflictError"
         try:
             seen = check_user(model.present, model.bounds, context)
@@ -228,6 +232,26 @@ class Expectations:
         if ask.kind == "tripped" and ask.body["since"] != model.since[name]:
             return None, 0
         return Expected(ask.kind, None, None, {"guardrail": name, **ask.body}), "steered"
+
+    def _erase(self, ask: EraseAsk) -> tuple[Expected | None, Any]:
+        """All decisions of the person, also those of this group; what was erased before is left as it is."""
+        model = self._model
+        rows = [row for row in model.decisions.values() if row.event_id == ask.of]
+        unit = rows[0].body.get("unit") if rows else getattr(ask.of, "name", None)
+        rows = rows if unit is None else model.units.get(unit, [])
+        if not rows:
+            return None, "UnknownDecision"
+        rows = [row for row in rows if "is_redacted" not in row.body]
+        if not rows:
+            return None, 0
+        ids = {row.event_id for row in rows}
+        for i, each in enumerate(self.events):
+            if each.event_id in ids and each.kind == "decision":
+                body = {name: value for name, value in each.body.items() if name != "unit"}
+                self.events[i] = each._replace(body={**body, "context": {}, "is_redacted": True})
+        model.units.pop(unit or "", None)
+        earlier = [row.sequence for row in rows if row.sequence <= model.head]
+        return Expected("redacted", None, None, {"decisions": earlier, **ask.body}), "steered"
 
     def _set_aside(self, ask: AsideAsk) -> tuple[Expected | None, Any]:
         """Once: asked again, the answer is the event that did it, or 0 where none had to."""

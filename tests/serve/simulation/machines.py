@@ -166,7 +166,8 @@ class Machines:
                 is_current = other.epoch(each) == world.raw.epoch()
                 if is_current and other.fold(each).position > self._kept[each].head:
                     world.lost.add((other.number, each))
-        world.raw.go_back({each: model.head for each, model in self._kept.items()})
+        heads = {each: model.head for each, model in self._kept.items()}
+        world.raw.go_back(heads, {each: list(model.decisions.values()) for each, model in self._kept.items()})
         world.models.update({each: model.copied() for each, model in self._kept.items()})
         world.tell(f"    to { ({each: model.head for each, model in world.models.items()}) }, lost for {world.lost}")
         if self._rng.random() < 0.4:

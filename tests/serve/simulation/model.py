@@ -44,6 +44,10 @@ class Counted(NamedTuple):
     outcome: float
     is_default: bool
 
+    def without(self, left: dict[int, Row]) -> Counted:
+        """The same, of a decision that was erased."""
+        return self._replace(decision=left[self.about].body) if self.about in left else self
+
 
 @dataclass
 class Flown:
@@ -189,12 +193,52 @@ class Model:
         is_there = is_there and (offered is None or newest.body["action"] in offered)
         safe = self.safe_among(offered)
         may_stay = newest.body["action"] == safe if safe is not None else "fell_back" not in newest.body
-        return newest if is_young and is_there and (may_stay or "is_holdout" in newest.body) else None
+        may_stay = may_stay or "is_holdout" in newest.body
+        before, present = self.share_at(newest.time), self.share_at(time)
+        has_grown = newest.body["action"] == self.present.safe_action and before < present
+        is_alive = before > 0.0 and present > 0.0 and not has_grown
+        return newest if is_young and is_there and may_stay and is_alive else None
+
+    def share_at(self, time: int) -> float:
+        """The share of the users whom the experiment decides for at some time."""
+        life = self.present.life
+        if life is None:
+            return 1.0
+        over = life.end is not None and time >= life.end
+        shares = [step.share for step in life.steps if step.time <= time] or ([] if life.steps else [1.0])
+        return shares[-1] if shares and not over else 0.0
+
+    def share_of(self, unit: str | None, time: int) -> float:
+        """The share by which somebody is drawn for: a unit that it had left out, by what it has grown."""
+        draws = [row for row in self.units.get(unit or "", []) if "follows" not in row.body]
+        present, before = self.share_at(time), 0.0
+        if draws and draws[-1].body["action"] == self.present.safe_action:
+            before = self.share_at(draws[-1].time)
+        return (present - before) / (1.0 - before) if before < present else present
 
     def note(self, row: Row) -> None:
         """Whose a decision is."""
         if "unit" in row.body:
             self.units.setdefault(row.body["unit"], []).append(row)
+
+    def erase(self, left: dict[int, Row]) -> None:
+        """Decisions are what is left of them: wherever one is known, it is known so."""
+        for row in left.values():
+            before, body = self.decisions[row.event_id or ""], row.body
+            kept = {name: each for name, each in body.items() if name not in ("is_redacted", "is_clipped", "unit")}
+            if kept != {**{name: each for name, each in before.body.items() if name != "unit"}, "context": {}}:
+                raise PromiseBroken(f"decision {row.sequence} is {body} after it was erased")
+            if "is_redacted" not in body or ("unit" in body and body["unit"] == before.body["unit"]):
+                raise PromiseBroken(f"decision {row.sequence} still says who it was for: {body}")
+            self.decisions[row.event_id or ""] = row
+            if "unit" in body:
+                self.units.pop(before.body["unit"], None)
+                self.note(row)
+        self.learnt = [each.without(left) for each in self.learnt]
+        self.counting = [each.without(left) for each in self.counting]
+        for flown in (self.flying, self.held or []):
+            for each in flown:
+                each.row = left.get(each.row.sequence, each.row)
 
     def due(self, time: int) -> list[Row]:
         """Decisions whose window is over and that were not learnt yet."""
@@ -263,7 +307,8 @@ class Model:
         offered = [label for label in available if label in self.offered]
         if body["version"] != self.version:
             raise PromiseBroken(f"{at} has version {body['version']}, the state before it {self.version}")
-        if set(body["context"]) != set(config.contexts) or len(chances) != len(config.actions):
+        columns = set() if "is_redacted" in body else set(config.contexts)
+        if set(body["context"]) != columns or len(chances) != len(config.actions):
             raise PromiseBroken(f"{at} does not fit the configuration in force")
         if not all(isinstance(chance, float) and 0.0 <= chance <= 1.0 + 1e-9 for chance in chances):
             raise PromiseBroken(f"{at} has the probabilities {chances}")
@@ -277,6 +322,8 @@ class Model:
             raise PromiseBroken(f"{at} has probabilities that sum to {sum(chances)}")
         held = ("hold-out of units", body["unit"]) if "unit" in body else ("hold-out", row.event_id or "")
         is_holdout = draw_by_id(held[0], config.seed_in_force, self.name, held[1]) < config.holdout
+        if "is_redacted" in body:  # by a unit whose name is forgotten
+            is_holdout = body.get("is_holdout", False)
         if is_holdout != body.get("is_holdout", False):
             raise PromiseBroken(f"{at}: held out or not, against its id")
         safe = None if is_holdout else self.safe_among(offered)
@@ -287,6 +334,13 @@ class Model:
         if safe is not None:
             offered = [safe]
         floor = 1.0 / len(offered) if is_holdout else config.epsilon / len(offered)
+        if config.life is not None and config.safe_action in offered:
+            share = self.share_of(body.get("unit"), row.time)
+            floor, shown = share * floor, chances[config.actions.index(config.safe_action)]
+            if shown < 1.0 - share - 1e-12 or (share == 0.0 and shown != 1.0):
+                raise PromiseBroken(
+                    f"{at} shows the safe action with a chance of {shown}, where the share is {share}"
+                )
         for label, chance in zip(config.actions, chances, strict=True):
             if label not in offered and chance != 0.0:
                 raise PromiseBroken(f"{at} gives a chance to {label!r}, which is not available")
@@ -379,7 +433,7 @@ class Model:
             self.counting = [each for each in self.counting if each.sequence <= to]
             self.frozen_at = None if self.frozen_at is None else row.sequence
             self.held = None if self.frozen_at is None else list(self.flying)
-        elif row.kind != "accepted":
+        elif row.kind not in ("accepted", "redacted"):  # what was erased is known by the rows themselves
             raise PromiseBroken(f"event {row.sequence} is of the unknown kind {row.kind!r}")
 
     def _declare_guardrails(self, sequence: int) -> None:

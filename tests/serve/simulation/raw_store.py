@@ -6,11 +6,13 @@ import json
 import random
 import sqlite3
 
+from headstart.serve.store.events import write_body
 from tests.serve.simulation.model import Row
 
 _EVENTS = """
 SELECT sequence, kind, event_id, time, about, body FROM events
 WHERE experiment = ? AND sequence > ? ORDER BY sequence"""
+_PUT_BACK = "UPDATE events SET body = ? WHERE experiment = ? AND sequence = ? AND body <> ?"
 _SNAPSHOTS = "SELECT experiment, kind, sequence, body FROM snapshots ORDER BY experiment, kind, sequence"
 _SPOIL = "UPDATE snapshots SET body = ? WHERE experiment = ? AND kind = ? AND sequence = ?"
 
@@ -54,8 +56,15 @@ class RawStore:
         """A store without a cache."""
         self._connection.execute("DELETE FROM snapshots")
 
-    def go_back(self, heads: dict[str, int]) -> None:
-        """Lose what came after these sequence numbers, as a standby that lags does when it takes over."""
+    def go_back(self, heads: dict[str, int], decisions: dict[str, list[Row]]) -> None:
+        """Lose what came after these sequence numbers, as a standby that lags does when it takes over.
+
+        Decisions that were erased since are what they were.
+        """
+        for experiment, rows in decisions.items():
+            for row in rows:
+                body = write_body(row.body)
+                self._connection.execute(_PUT_BACK, (body, experiment, row.sequence, body))
         for experiment, head in heads.items():
             for table in ("events", "snapshots"):
                 self._connection.execute(

@@ -43,6 +43,7 @@ class Simulation:
             (people.freeze, 2), (people.unfreeze, 2), (people.roll_back, 2), (people.withdraw_log, 1),
             (people.set_aside, 2), (people.take_back, 1), (people.retire, 2), (people.reinstate, 1),
             (people.trip, 2), (people.resume, 2),
+            (callers.erase, 2),
             (machines.look, 6), (machines.check, 2), (machines.jump, 4), (machines.fail, 6),
             (machines.save_snapshot, 3), (machines.spoil_snapshot, 2),
             (machines.add, 2), (machines.remove, 1), (machines.restart, 3), (machines.deploy, 2),

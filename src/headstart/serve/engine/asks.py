@@ -108,13 +108,21 @@ class GuardAsk(NamedTuple):
     body: Body
 
 
+class EraseAsk(NamedTuple):
+    """Erase a person: all decisions of a unit, or the one of an event id."""
+
+    experiment: str
+    of: str | Unit
+    body: Body
+
+
 class CloseAsk(NamedTuple):
     """Close the windows that are over."""
 
     experiment: str
 
 
-Ask = DecideAsk | OutcomeAsk | SteerAsk | AsideAsk | RetireAsk | GuardAsk | CloseAsk
+Ask = DecideAsk | OutcomeAsk | SteerAsk | AsideAsk | RetireAsk | GuardAsk | EraseAsk | CloseAsk
 
 
 def as_decide(fold: Fold, user: User, milliseconds: int) -> DecideAsk:

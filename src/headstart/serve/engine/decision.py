@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from headstart.serve.config import ExperimentConfig, Label
-from headstart.serve.engine.draw import draw_action, draw_by_id, mix_floor
+from headstart.serve.engine.draw import draw_action, draw_by_id, mix_floor, mix_safe
 from headstart.serve.engine.fold import Fold
 from headstart.serve.engine.surprises import Seen
 from headstart.serve.store.events import DecisionBody
@@ -34,9 +34,12 @@ class Decider:
         self._kept: dict[tuple[Label, ...] | None, list[float]] = {}
 
     def decide(
-        self, event_id: str, seen: Seen, available: list[Label] | None, unit: str | None = None
+        self, event_id: str, seen: Seen, available: list[Label] | None, unit: str | None = None, share: float = 1.0
     ) -> DecisionBody:
-        """The body of a `decision` event: what was known, the chances, and the action drawn from them."""
+        """The body of a `decision` event: what was known, the chances, and the action drawn from them.
+
+        `share` is that of the users whom the experiment decides for; the others are shown the safe action.
+        """
         fold = self.fold
         config = fold.config
         is_holdout = is_held_out(config, event_id, unit)
@@ -50,6 +53,7 @@ class Decider:
             probabilities = [float(label == safe) for label in config.actions]
         else:
             probabilities = self._probabilities(seen, available)
+        probabilities = self._share(probabilities, available, share)
         action = draw_action(probabilities, draw_by_id("action", config.seed_in_force, config.name, event_id))
         body: DecisionBody = {
             "context": seen.context,
@@ -70,12 +74,21 @@ class Decider:
             body["unit"] = unit
         return body
 
-    def chances(self) -> list[float] | None:
+    def chances(self, share: float = 1.0) -> list[float] | None:
         """The vector that the next user would be drawn with; None where it depends on the context."""
         safe = self.fold.find_safe(None)
         if safe is not None:
             return [float(label == safe) for label in self.fold.config.actions]
-        return None if self.fold.policy.has_context else self._probabilities(Seen({}, {}), None)
+        if self.fold.policy.has_context:
+            return None
+        return self._share(self._probabilities(Seen({}, {}), None), None, share)
+
+    def _share(self, probabilities: list[float], available: list[Label] | None, share: float) -> list[float]:
+        """Where the safe action cannot be shown, the experiment decides."""
+        safe = self.fold.config.safe_action
+        if share >= 1.0 or safe not in self.fold.offered or not (available is None or safe in available):
+            return probabilities
+        return mix_safe(probabilities, self.fold.config.actions.index(safe), share)
 
     def _offered(self, available: list[Label] | None) -> list[int]:
         """What is available and not retired."""

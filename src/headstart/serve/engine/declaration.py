@@ -66,6 +66,7 @@ def declare(store: Store, config: ExperimentConfig, sources: Sources, now: int, 
             if _find_basis(Reader(transaction.query), config.name) != plan.basis:
                 plan = None  # another process declared in between: look again
                 continue
+            Reader(transaction.query).check_archive(config.name)  # what users taught is learnt again
             if plan.fit is not None:
                 transaction.execute(SAVE_FIT, plan.fit)
             time, first = max(now, transaction.head.time), transaction.head.sequence + 1

@@ -22,6 +22,17 @@ class Draft:
         """The decision of an event id."""
         return self.found.get(event_id, {}).get(kinds.DECISION)
 
+    def replace(self, event: Event) -> None:
+        """Another body for an event of this turn."""
+        self.events = [event if each.sequence == event.sequence else each for each in self.events]
+        self.learn_of(event)
+
+    def learn_of(self, event: Event) -> None:
+        """Have the asks to come know an event as it is now."""
+        known = self.found.get(event.event_id or "")
+        if known is not None:
+            known[event.kind] = Known(event.sequence, event.time, event.body)
+
     def append(self, kind: str, body: Body, event_id: str | None = None, decision: Known | None = None) -> int:
         """One more event; what it adds to an event id is known to the asks after it."""
         sequence = self.transaction.head.sequence + len(self.events) + 1

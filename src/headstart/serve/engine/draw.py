@@ -36,6 +36,13 @@ def mix_floor(chances: Sequence[float], available: Sequence[int], epsilon: float
     return mixed
 
 
+def mix_safe(chances: Sequence[float], safe: int, share: float) -> list[float]:
+    """share * p + (1 - share) for the safe action: what it is drawn from while an experiment decides for a share."""
+    mixed = [share * chance for chance in chances]
+    mixed[safe] += 1.0 - share
+    return mixed
+
+
 def draw_action(probabilities: Sequence[float], uniform: float) -> int:
     """The action whose stretch of the cumulative sum holds `uniform`; never one without a chance."""
     reached = 0.0

@@ -22,6 +22,7 @@ from headstart.serve.engine.asks import (
     CloseAsk,
     DecideAsk,
     DecisionTerms,
+    EraseAsk,
     GuardAsk,
     OutcomeAsk,
     RetireAsk,
@@ -49,7 +50,7 @@ from headstart.serve.store import events as kinds
 from headstart.serve.store.events import Body, Decision, Event, Receipt
 from headstart.serve.store.reader import PAGE
 from headstart.serve.store.store import Store
-from headstart.serve.units import Unit
+from headstart.serve.units import Unit, check_unit
 
 Named: TypeAlias = float | Mapping[str, float]  # an outcome, or several by their names
 OutcomeReport: TypeAlias = tuple[str | Unit, Named] | tuple[str | Unit, Named, str | None]
@@ -255,6 +256,16 @@ class Engine:
         self._fold(experiment)
         body = {"reason": reason, "by": by, "address": address}
         return self._ask(int, GuardAsk(experiment, guardrail, kinds.RESUMED, body))
+
+    def erase(self, experiment: str, of: str | Unit, reason: str = "", *, by: str = "", address: str = "") -> int:
+        """Forget a person: a unit's contexts and its name, or those of an event id's decision; outcomes stay.
+
+        The event's sequence number; 0 if nothing was left to forget.
+        """
+        self._fold(experiment)
+        known = Unit(check_unit(of.name)) if isinstance(of, Unit) else check_event_id(of)
+        body = {"reason": reason, "by": by, "address": address}
+        return self._ask(int, EraseAsk(experiment, known, body))
 
     def close_windows(self) -> int:
         """Learn the decisions whose outcome window is over by now; how many. A running engine does it by itself."""

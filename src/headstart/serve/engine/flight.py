@@ -7,7 +7,7 @@ flight. Times are those of events. While an experiment is frozen its policy stay
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from headstart.parts import Saved
@@ -79,6 +79,13 @@ class Flight:
         """Whether too many newer ones have landed, or are in flight themselves."""
         n_landed = self._n_departed - oldest.number - len(self.waiting)
         return len(self.waiting) > MOST or n_landed > (config.forget_after or 0)
+
+    def redact(self, decisions: Iterable[int]) -> None:
+        """Forget the contexts of some."""
+        for decision in decisions:
+            for departures in (self.waiting, self._held or {}):
+                if decision in departures:
+                    departures[decision] = departures[decision]._replace(context={})
 
     def freeze(self) -> None:
         """What is known now stays so."""

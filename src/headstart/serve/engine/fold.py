@@ -8,7 +8,9 @@
     set_aside, taken_back                      one decision is learnt and counted no more, or again
     retired, reinstated                        an action has no chance any more, or has one again; nothing is unlearnt
     tripped, resumed                           a guardrail may have the safe action shown, till somebody resumes
+    redacted                                   contexts were erased: who looked at them is built anew without them
     accepted                                   somebody went on with a store that had lost events; nothing else
+    archived                                   old events went into a file; nothing else
     decision                                   counted, and in flight: a policy to which that matters is told
     late, dangling, conflicting, part, early   counted; the policy stays as it is
 
@@ -259,7 +261,12 @@ class Fold:
             self._offer()
         elif event.kind in (kinds.TRIPPED, kinds.RESUMED):
             self.guards.take(event)
-        elif event.kind != kinds.ACCEPTED:
+        elif event.kind == kinds.REDACTED:
+            self.reckoning.redact()
+            self.flight.redact(sequence for sequence, _ in event.body["decisions"])
+            if self.config.contexts:
+                self._policy = None
+        elif event.kind not in (kinds.ACCEPTED, kinds.ARCHIVED):
             raise StoreCorrupt(f"event {event.sequence} is of an unknown kind {event.kind!r}: a newer headstart's?")
 
     def _begin_with(self, log: Body | None, sequence: int) -> None:

@@ -14,7 +14,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from headstart.errors import HeadstartError
 from headstart.serve.config import ExperimentConfig
@@ -26,6 +26,7 @@ from headstart.serve.engine.bounds import describe_bounds
 from headstart.serve.engine.clocks import ClockWatch
 from headstart.serve.engine.decision import Decider
 from headstart.serve.engine.declaration import Plan, declare
+from headstart.serve.engine.erasing import clear_files
 from headstart.serve.engine.fold import Fold
 from headstart.serve.engine.lineage import as_swapped, is_same_epoch
 from headstart.serve.engine.opening import load_fold
@@ -93,6 +94,7 @@ class Ledger:
         self._has_company = False  # whether another process had written before the last turn
         self._told: Body | None = None  # the warm start that the log has heard of
         self._saved = 0  # the sequence number of the last snapshot
+        self._is_scrubbed = False  # whether nothing is left of what was erased
         self._looked = self._mended = -1e9
         self._patience = _FIRST_MEND  # seconds until the next try to mend it
 
@@ -166,7 +168,7 @@ class Ledger:
 
     def see(self) -> Sight:
         """The state as it is; under the lock, of a fold that is settled."""
-        self.seen = Sight(describe(self.fold, self.decider, self.duplicates), self.fold.config)
+        self.seen = Sight(describe(self.fold, self.decider, self.duplicates, self.now()), self.fold.config)
         return self.seen
 
     @property
@@ -205,6 +207,7 @@ class Ledger:
             self._head = transaction.head
             self.duplicates += sum(isinstance(each, Receipt) and each.status == "duplicate" for each in answers)
         self._settle()
+        self._scrub()
         if turn.events:
             self.status.committed = self.ticks()
         if self.on_commit is not None:
@@ -257,6 +260,8 @@ class Ledger:
             if event.event_id is None and event.kind != kinds.WINDOW_CLOSED:  # somebody decided something
                 level = logging.WARNING if event.kind == kinds.TRIPPED else logging.INFO
                 logger.log(level, "experiment %r: event %d, %s", self.name, event.sequence, event.tell())
+            if event.kind == kinds.REDACTED:  # it has let go of the snapshots: another one, soon
+                self._saved, self._is_scrubbed = 0, False
             try:
                 self.fold.apply(event)
             except Exception as error:  # the event is durable: what fails is this experiment, not the store
@@ -309,6 +314,14 @@ class Ledger:
                 self.run_group([CloseAsk(self.name)])
             self.save_snapshot(SNAPSHOT_EVERY)
             self.save_offered()
+        self._scrub()
+
+    def _scrub(self) -> None:
+        """Leave nothing of what was erased where it is no longer looked for; tried again at every look."""
+        if not self._is_scrubbed:
+            with suppress(StoreUnavailable, OSError):
+                clear_files(self.reader, self.name)
+                self._is_scrubbed = self.store.scrub()
 
     def _settle(self) -> None:
         """What is to be built or counted anew is, before anybody asks: outcomes are checked by the policy's range."""
@@ -411,5 +424,8 @@ class Ledger:
 
     def _keep(self, kind: str, position: int, body: bytes) -> None:
         with self.store.writing(self.name) as transaction:
+            erased = Reader(transaction.query).last(self.name, kinds.REDACTED)
+            if erased is not None and erased.sequence > position:
+                return  # it may hold what is to be forgotten
             transaction.execute(SAVE_SNAPSHOT, (self.name, kind, position, body.decode()))
             transaction.execute(DROP_SNAPSHOTS, (self.name, kind, self.name, kind))

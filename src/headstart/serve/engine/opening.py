@@ -11,7 +11,7 @@ from headstart.serve.engine.fold import Fold
 from headstart.serve.engine.sources import Sources
 from headstart.serve.store import events as kinds
 from headstart.serve.store.addresses import is_postgres
-from headstart.serve.store.reader import FOLD, Reader
+from headstart.serve.store.reader import CHECKPOINT, FOLD, Reader
 from headstart.serve.store.store import Store
 
 _TOLD_EVERY = 500  # events
@@ -38,10 +38,13 @@ def load_fold(name: str, reader: Reader, sources: Sources, told: Callable[[int],
     A snapshot of another history than the store's is none. `told` is told now and then how far it has come.
     """
     fold = Fold(name, reader, sources.find)
-    snapshot = reader.snapshot(name, FOLD)
-    if snapshot is not None and fold.load(snapshot) and reader.hash_at(name, fold.position) != fold.hash:
-        logger.warning("a snapshot of experiment %r was dropped: it is of another history than the store's", name)
-        fold = Fold(name, reader, sources.find)
+    for kind in (FOLD, CHECKPOINT):
+        snapshot = reader.snapshot(name, kind)
+        if snapshot is not None and fold.load(snapshot) and reader.hash_at(name, fold.position) != fold.hash:
+            logger.warning("a snapshot of experiment %r was dropped: it is of another history than the store's", name)
+            fold = Fold(name, reader, sources.find)
+        if fold.position:
+            break
     saved = fold.position
     builds = [reader.last(name, kind) for kind in kinds.BUILDS]
     fold.quiet_until = max((event.sequence for event in builds if event is not None), default=0)

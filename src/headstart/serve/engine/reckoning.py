@@ -29,7 +29,10 @@ class Reckoning:
         """One more decision."""
         body = event.body
         self.tally.add_decision(str(body["action"]), is_holdout="is_holdout" in body, is_repeat="follows" in body)
-        self.tally.watch(event.body["context"], config, self.bounds, event.event_id or "")
+        if "is_redacted" in body:
+            self.tally.clipped_contexts += "is_clipped" in body
+        else:
+            self.tally.watch(body["context"], config, self.bounds, event.event_id or "")
         if "surprises" in event.body:
             self.tally.add_surprises(event.body["surprises"])
 
@@ -75,6 +78,10 @@ class Reckoning:
         else:
             self.aside.pop(event.about, None)
         self._rewrite(event.sequence)
+
+    def redact(self) -> None:
+        """Watch contexts anew: which ones were the least and greatest without a person's, nobody can know."""
+        self.tally.column_extremes = {}
 
     def _rewrite(self, sequence: int) -> None:
         self.rewritten = sequence

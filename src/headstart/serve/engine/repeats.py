@@ -1,7 +1,8 @@
 """Repeats: a unit keeps the action of its newest draw, with the chance that it was drawn with.
 
 It does so until its time is over (`sticky`, counted from the draw), or until the action cannot be shown to it: it is
-retired, the experiment no longer has it, or it is not among those that are available to this call. Then the unit is
+retired, the experiment no longer has it, or it is not among those that are available to this call; or until the life
+of the experiment is another (`serve/life.py`). Then the unit is
 drawn for anew, and keeps that. A repeat is a decision of its own: its event id, its context, its outcome. It was not
 drawn, so it says nothing about the chances, and its outcome is no more independent of the others of its draw than one
 person's deeds are of each other.
@@ -22,7 +23,11 @@ def is_kept(fold: Fold, draw: Known, available: list[Label] | None, now: int) ->
     """Whether a unit keeps what was drawn for it."""
     action = draw.body["action"]
     is_there = action in fold.offered and (available is None or action in available)
-    return is_there and not fold.config.is_over(draw.time, now) and _may_stay(fold, draw.body, available)
+    life, is_safe = fold.config.life, action == fold.config.safe_action
+    is_young = not fold.config.is_over(draw.time, now) and (
+        life is None or life.keeps(draw.time, now, is_safe=is_safe)
+    )
+    return is_there and is_young and _may_stay(fold, draw.body, available)
 
 
 def _may_stay(fold: Fold, draw: Body, available: list[Label] | None) -> bool:
@@ -31,6 +36,15 @@ def _may_stay(fold: Fold, draw: Body, available: list[Label] | None) -> bool:
         return True
     safe = fold.find_safe(available)
     return "fell_back" not in draw if safe is None else bool(draw["action"] == safe)
+
+
+def find_share(fold: Fold, trace: Trace | None, now: int) -> float:
+    """The share by which somebody is drawn for, who may be a unit that was drawn for before."""
+    life = fold.config.life
+    if life is None:
+        return 1.0
+    is_safe = trace is not None and trace.draw.body["action"] == fold.config.safe_action
+    return life.share_for(None if trace is None else trace.draw.time, now, is_safe=is_safe)
 
 
 def repeat_draw(

@@ -13,6 +13,7 @@ from headstart.serve.engine.extremes import Extremes
 from headstart.serve.engine.fold import Fold
 from headstart.serve.engine.starting import StartState, describe_start
 from headstart.serve.engine.tally import EventTally, OnlineMean
+from headstart.serve.life import LifeState
 from headstart.serve.store.events import Body
 
 
@@ -107,6 +108,7 @@ class State(TypedDict):
     conflicts: list[Disagreement]
     actions: list[ActionState]
     duplicates: int
+    life: LifeState | None  # where in its life it is; None: it has no start and no end
     behind: str | None  # why this is what was last seen and not the present state
 
 
@@ -117,9 +119,11 @@ class Sight(NamedTuple):
     config: ExperimentConfig
 
 
-def describe(fold: Fold, decider: Decider, duplicates: int) -> State:
+def describe(fold: Fold, decider: Decider, duplicates: int, now: int) -> State:
     """Counts, and per action: times shown, outcomes, the policy's readings, virtual plays and the chance now."""
     tally, policy = fold.tally, fold.policy
+    config = fold.config
+    life = None if config.life is None else config.life.describe(now, config.safe_action)
     return {
         "experiment": fold.name,
         "version": fold.version,
@@ -155,16 +159,17 @@ def describe(fold: Fold, decider: Decider, duplicates: int) -> State:
         "conflicts": [
             {"action": fold.config.actions[each["action"]], "reason": each["reason"]} for each in policy.conflicts()
         ],
-        "actions": _describe_actions(fold, decider),
+        "actions": _describe_actions(fold, decider, 1.0 if life is None else life["share"]),
         "duplicates": duplicates,
+        "life": life,
         "behind": None,
     }
 
 
-def _describe_actions(fold: Fold, decider: Decider) -> list[ActionState]:
+def _describe_actions(fold: Fold, decider: Decider, share: float) -> list[ActionState]:
     tally, policy = fold.tally, fold.policy
     virtual, readings, trusts = policy.virtual_plays(), policy.readings(), find_trust(policy.policy)
-    chances = decider.chances()
+    chances = decider.chances(share)
     actions: list[ActionState] = []
     for a, label in enumerate(fold.config.actions):
         believed = {name: _number(values[a]) for name, values in readings.items()}

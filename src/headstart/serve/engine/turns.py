@@ -17,6 +17,7 @@ from headstart.serve.engine.asks import (
     Ask,
     CloseAsk,
     DecideAsk,
+    EraseAsk,
     Fitted,
     GuardAsk,
     OutcomeAsk,
@@ -26,12 +27,14 @@ from headstart.serve.engine.asks import (
 )
 from headstart.serve.engine.decision import Decider
 from headstart.serve.engine.draft import Draft
+from headstart.serve.engine.erasing import Eraser, redact_body, unknown_person
 from headstart.serve.engine.recording import Recording
-from headstart.serve.engine.repeats import is_kept, repeat_draw
+from headstart.serve.engine.repeats import find_share, is_kept, repeat_draw
 from headstart.serve.engine.retries import is_same_request
 from headstart.serve.errors import ConflictError, PolicyFailed, UnknownDecision
 from headstart.serve.store import events as kinds
 from headstart.serve.store.events import DecisionBody, Event, as_decision, decision_body
+from headstart.serve.store.reader import Reader
 from headstart.serve.store.store import Known, Sought, Trace, Transaction
 from headstart.serve.units import Unit
 
@@ -93,6 +96,8 @@ class Turn:
                 answers[i] = self._answer(self._retire, ask)
             elif isinstance(ask, GuardAsk):
                 answers[i] = self._answer(self._guard, ask)
+            elif isinstance(ask, EraseAsk):
+                answers[i] = self._answer(self._erase, ask)
             elif isinstance(ask, CloseAsk):
                 answers[i] = self._answer(self._recording.close, ask)
         if self.events:
@@ -130,7 +135,8 @@ class Turn:
 
     def _draw(self, ask: DecideAsk, fitted: Fitted) -> DecisionBody:
         try:
-            return self._decider.decide(ask.event_id, fitted.seen, fitted.available, ask.unit)
+            share = find_share(self._fold, self._draft.traces.get(ask.unit or ""), self._draft.now)
+            return self._decider.decide(ask.event_id, fitted.seen, fitted.available, ask.unit, share)
         except HeadstartError:
             raise
         except Exception as error:  # a policy's own fault is its experiment's, not that of the rest of the group
@@ -164,6 +170,8 @@ class Turn:
         return as_decision(ask.event_id, recorded, actions)
 
     def _steer(self, ask: SteerAsk) -> Answer:
+        if ask.kind in (*kinds.BUILDS, kinds.ROLLED_BACK):
+            self._check_rebuildable()
         return self._draft.append(ask.kind, ask.body)
 
     def _set_aside(self, ask: AsideAsk) -> Answer:
@@ -177,7 +185,12 @@ class Turn:
                 set_by = event.sequence if event.kind == kinds.SET_ASIDE else 0
         if bool(set_by) == (ask.kind == kinds.SET_ASIDE):
             return set_by
+        self._check_rebuildable()
         return self._draft.append(ask.kind, {"event_id": ask.event_id, **ask.body}, decision=decision)
+
+    def _check_rebuildable(self) -> None:
+        """A policy that is to learn everything again needs the events that were archived: they must be there."""
+        Reader(self._transaction.query).check_archive(self._fold.name)
 
     def _retire(self, ask: RetireAsk) -> Answer:
         """The event that retired the action, or brought it back; asked again, the one that did (0: none had to)."""
@@ -209,3 +222,28 @@ class Turn:
         if ask.kind == kinds.TRIPPED and ask.body["since"] != guards.since[name]:
             return 0
         return self._draft.append(ask.kind, {"guardrail": name, **ask.body})
+
+    def _erase(self, ask: EraseAsk) -> Answer:
+        """The event that erased the person; 0 where nothing of it was left."""
+        self._check_rebuildable()
+        eraser = Eraser(self._transaction, ask.experiment, ask.of)
+        drafted = [event for event in self.events if self._is_of(event, ask.of, eraser.unit)]
+        if not eraser.is_known and not drafted:
+            raise unknown_person(ask.experiment, ask.of)
+        for event in drafted:  # of this turn: written as what is left of it
+            is_clipped = not self._fold.reckoning.bounds.holds(event.body["context"])
+            left = redact_body(decision_body(event.body), eraser.pseudonym, is_clipped=is_clipped)
+            self._draft.replace(event._replace(body=left))
+        erased = eraser.overwrite()
+        for event in erased:
+            self._draft.learn_of(event)
+        if eraser.unit is not None:
+            self._draft.traces.pop(eraser.unit, None)
+        if not erased and not drafted:
+            return 0
+        return self._draft.append(kinds.REDACTED, eraser.describe(erased, ask.body))
+
+    def _is_of(self, event: Event, of: str | Unit, unit: str | None) -> bool:
+        if event.kind != kinds.DECISION or "is_redacted" in event.body:
+            return False
+        return event.event_id == of or (unit is not None and event.body.get("unit") == unit)

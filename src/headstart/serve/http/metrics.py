@@ -45,6 +45,7 @@ _GAUGES = {
     "report_lag_events": "Events that the report's numbers lack",
     "outliers": "Values far outside all others",
     "set_aside": "Decisions set aside at present",
+    "share": "Of the users whom the experiment decides for, by its life",
 }
 _SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
 
@@ -167,6 +168,7 @@ class Metrics:
                 "report_lag_events": max(0, state["position"] - checks["position"]),
                 "outliers": len(state["outliers"]),
                 "set_aside": state["set_aside"],
+                "share": 1.0 if state["life"] is None else state["life"]["share"],
             }
             for key, value in told.items():
                 gauges[key].add_metric([name], value)

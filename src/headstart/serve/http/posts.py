@@ -17,6 +17,7 @@ from headstart.serve.http.wire import (
     as_error,
     read_aside,
     read_decide,
+    read_erase,
     read_many,
     read_outcome,
     read_reason,
@@ -57,6 +58,7 @@ class Posts:
             "retire": Post("admin", self._retire),
             "reinstate": Post("admin", self._reinstate),
             "resume": Post("admin", self._resume),
+            "erase": Post("admin", self._erase),
         }
 
     async def _decide(self, caller: Caller, experiment: str, body: Fields) -> object:
@@ -139,6 +141,10 @@ class Posts:
         refusal = self._refusals.of(error, may_look=caller.may_look)
         self._count(experiment, refusal.code)
         return as_error(refusal)
+
+    async def _erase(self, caller: Caller, experiment: str, body: Fields) -> object:
+        of, reason = read_erase(body)
+        return await _steer(self._engine.erase, experiment, of, reason, by=caller.name, address=caller.address)
 
 
 async def _steer(verb: Callable[P, int], *given: P.args, **options: P.kwargs) -> object:

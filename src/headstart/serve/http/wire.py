@@ -139,6 +139,17 @@ def read_resume(request: object) -> tuple[str, str]:
     return guardrail, read_reason({name: each for name, each in value.items() if name != "guardrail"})
 
 
+def read_erase(request: object) -> tuple[str | Unit, str]:
+    """Who is to be forgotten, and why: {unit or event_id, reason?}."""
+    value = _check_fields(request, ("unit", "event_id", "reason"), "")
+    if ("unit" in value) == ("event_id" in value):
+        raise _invalid("either unit or event_id must be there: whose contexts are meant?")
+    reason = read_reason({name: each for name, each in value.items() if name == "reason"})
+    if "unit" in value:
+        return Unit(_check_name("unit", value["unit"], "")), reason
+    return _check_name("event_id", value["event_id"], ""), reason
+
+
 def read_many(value: dict[str, object], name: str) -> list[object]:
     """The list of a batch: {name: [...]}."""
     _check_fields(value, (name,), "")

@@ -1,7 +1,8 @@
 """Backups: a store's events as one SQLite file, taken beside the running service, and back.
 
 Each experiment is copied up to the head that it had when its turn came. As events are only appended, that is a state
-which the store was really in. Snapshots are left out: they are a cache.
+which the store was really in. Snapshots are left out: they are a cache; but for the checkpoint that goes on from
+events which were archived. The files of an archive are no part of a backup: they are whole files already.
 """
 
 from __future__ import annotations
@@ -15,17 +16,13 @@ from pathlib import Path
 from headstart.errors import OptionError
 from headstart.serve.errors import StoreUnavailable
 from headstart.serve.store.addresses import is_postgres
-from headstart.serve.store.chain import GENESIS
 from headstart.serve.store.epochs import UNFINISHED, begin_epoch
-from headstart.serve.store.questions import READ_NAMES, SAVE_FIT
+from headstart.serve.store.questions import READ_NAMES, READ_ROWS, READ_SNAPSHOTS, SAVE_FIT, SAVE_SNAPSHOT
 from headstart.serve.store.read_only import reading
-from headstart.serve.store.reader import PAGE, Reader
+from headstart.serve.store.reader import CHECKPOINT, PAGE, Reader
 from headstart.serve.store.sqlite import SQLiteStore
 from headstart.serve.store.store import Query, Store, Transaction
 
-_READ = """
-SELECT sequence, experiment, kind, event_id, time, about, body, hash FROM events
-WHERE experiment = ? AND sequence > ? AND sequence <= ? ORDER BY sequence LIMIT ?"""
 _READ_FIT = "SELECT hash, body FROM fits WHERE hash > ? ORDER BY hash LIMIT 1"
 _READ_IDENTITY = "SELECT id, epoch FROM identity"
 _SET_IDENTITY = "UPDATE identity SET id = ?, epoch = ?"
@@ -108,7 +105,8 @@ def _vacuum_into(source: str, part: Path) -> None:
 def _check_copy(path: Path) -> int:
     """Every page and every link of the chain is sound, and the file is on the disk; how many events."""
     with reading(str(path)) as query:
-        n = sum(1 for (name,) in query(READ_NAMES) for _ in Reader(query).linked(name, 0, GENESIS))
+        reader = Reader(query)
+        n = sum(1 for (name,) in query(READ_NAMES) for _ in reader.linked(name, *reader.begin_of(name)))
     with path.open("rb") as stream:
         os.fsync(stream.fileno())
     return n
@@ -124,13 +122,15 @@ def _copy(query: Query, target: Store, told: Told) -> None:
     _identify(target, names, identity, UNFINISHED)
     for name in names:
         through, after = reader.head(name).sequence, 0
-        while rows := query(_READ, (name, after, through, PAGE)):
+        while rows := query(READ_ROWS, (name, after, through, PAGE)):
             with target.writing(name) as turn:
                 turn.append(rows)
             after, n = rows[-1][0], n + len(rows)
             told(n)
         with target.writing(name) as turn:
             _copy_fits(query, turn)
+            for sequence, body in query(READ_SNAPSHOTS, (name, CHECKPOINT)):
+                turn.execute(SAVE_SNAPSHOT, (name, CHECKPOINT, sequence, body))
     _identify(target, names, identity, epoch)
 
 

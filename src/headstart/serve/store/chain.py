@@ -2,6 +2,9 @@
 
     hash(n) = blake2b(hash(n - 1), sequence, experiment, kind, event id, time, about, body as it is written)
 
+A decision whose context was erased keeps the hash that it was written with, which it no longer has: it is sound if a
+`redacted` event, later in the same chain, holds the digest of the row as it is now.
+
 The first event of an experiment follows the empty hash. A head, the last event's sequence number and hash, therefore
 stands for everything before it: two processes with the same head have folded the same events.
 """
@@ -22,6 +25,11 @@ GENESIS = ""  # what the first event follows
 def next_hash(previous: str, row: Row) -> str:
     """The hash of an event (sequence, experiment, kind, event id, time, about, body) that follows `previous`."""
     return blake2b(previous.encode() + orjson.dumps(row), digest_size=16).hexdigest()
+
+
+def digest_row(row: Row) -> str:
+    """What a `redacted` event keeps of a row (sequence, experiment, kind, event id, time, about, body)."""
+    return blake2b(orjson.dumps(row), digest_size=16).hexdigest()
 
 
 def link_rows(previous: str, rows: Iterable[Row]) -> Iterator[Row]:

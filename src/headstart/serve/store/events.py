@@ -31,12 +31,15 @@ RETIRED = "retired"  # an action is shown no more; what is known of it stays
 REINSTATED = "reinstated"  # it is shown again
 TRIPPED = "tripped"  # a guardrail: an outcome is worse than it may be
 RESUMED = "resumed"  # somebody has looked into it: the guardrail begins anew
+ARCHIVED = "archived"  # old events are in a file, no longer in the store
+REDACTED = "redacted"  # a person's contexts were overwritten: which decisions, and the digest of each as it is now
 KINDS = (
     DECISION, OUTCOME, LATE, DANGLING, CONFLICTING, PART, EARLY, CONFIGURATION, WARM_START, LOG_WITHDRAWN,
     WINDOW_CLOSED, ACCEPTED, FROZEN, UNFROZEN, ROLLED_BACK, SET_ASIDE, TAKEN_BACK, RETIRED, REINSTATED,
-    TRIPPED, RESUMED,
+    TRIPPED, RESUMED, REDACTED, ARCHIVED,
 )  # fmt: skip
-BUILDS = (CONFIGURATION, WARM_START, LOG_WITHDRAWN, SET_ASIDE, TAKEN_BACK)  # after which a policy is built anew
+# A policy is built anew after these.
+BUILDS = (CONFIGURATION, WARM_START, LOG_WITHDRAWN, SET_ASIDE, TAKEN_BACK, REDACTED)
 
 Row: TypeAlias = tuple[Any, ...]  # what a question asks for, as the database has it
 Value: TypeAlias = str | int | float | bool  # of a context's column
@@ -59,6 +62,8 @@ class DecisionBody(TypedDict):
     follows: NotRequired[str]  # the event id of the draw that it repeats; not there: it was drawn
     fell_back: NotRequired[str]  # the guardrail by which the safe action was shown; not there: none
     number: NotRequired[int]  # among the decisions of that draw, from 2 on; not there: 1
+    is_redacted: NotRequired[bool]  # its context was erased, and its unit is a made-up name; not there: no
+    is_clipped: NotRequired[bool]  # of one that is redacted: its context was outside the bounds; not there: no
 
 
 class Event(NamedTuple):

@@ -19,12 +19,15 @@ from typing import TYPE_CHECKING
 
 from headstart.serve.errors import StoreCorrupt
 from headstart.serve.store import schema
+from headstart.serve.store.archives import TAKE_AWAY
 from headstart.serve.store.chain import link_events
 from headstart.serve.store.connections import Connections, Line, in_dialect
 from headstart.serve.store.epochs import check_finished
 from headstart.serve.store.events import Event, Row, read_body
 from headstart.serve.store.leases import Leases
 from headstart.serve.store.migration import INSERT_EVENTS, as_json, find_version, migrate
+from headstart.serve.store.questions import READ_OF_UNIT
+from headstart.serve.store.reader import as_event
 from headstart.serve.store.store import NOTHING, Found, Head, Known, Query, Question, Sought, Trace
 from headstart.serve.store.traces import add_trace
 
@@ -54,6 +57,10 @@ CROSS JOIN LATERAL (
 JOIN events d ON d.experiment = e.experiment AND d.sequence = coalesce(e.about, e.sequence)
 JOIN events f ON f.experiment = e.experiment AND f.event_id = e.event_id
 WHERE e.experiment = %s AND e.unit = u.unit"""
+
+
+_OF_UNIT = READ_OF_UNIT.format(unit=schema.POSTGRES_UNIT)
+_TAKE_AWAY = TAKE_AWAY.format(unit=schema.POSTGRES_UNIT)
 
 
 class PostgresStore:
@@ -129,6 +136,21 @@ class PostgresStore:
     def is_folder(self, experiment: str) -> bool:
         """Whether this process holds the experiment's lease; it takes it if nobody has it."""
         return self._leases.holds(experiment)
+
+    def scrub(self) -> bool:
+        """PostgreSQL keeps what was overwritten until it vacuums, and in its own write-ahead log: see `shrink`."""
+        return True
+
+    def shrink(self) -> None:
+        """Write the tables anew; it locks them for as long as it takes."""
+        with self._connections.translated():
+            line = self._connections.open(self._from_now())
+            try:
+                line.connection.execute("SET statement_timeout = 0")
+                for table in ("events", "snapshots"):
+                    line.connection.execute(f"VACUUM FULL {table}")
+            finally:
+                line.close()
 
     def close(self) -> None:
         """Close every connection, and leave the leases to others."""
@@ -237,6 +259,17 @@ class _Turn:
     def execute(self, statement: str, parameters: tuple[object, ...] = ()) -> None:
         """Carry out a statement, at the latest with the commit."""
         self._writer.execute(in_dialect(statement), parameters)
+
+    def of_unit(self, unit: str) -> list[Event]:
+        """Every decision of a unit."""
+        return [as_event(row) for row in self.query(_OF_UNIT, (self._experiment, unit))]
+
+    def take_away(self, through: int, open_after: int) -> None:
+        """Delete archived events."""
+        name = self._experiment
+        self._writer.execute(
+            in_dialect(_TAKE_AWAY), (name, name, name, through, name, open_after, through, name, through, name)
+        )
 
     def insert(self, events: list[Event]) -> list[Event]:
         """Append events and move the head."""

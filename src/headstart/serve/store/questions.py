@@ -16,6 +16,9 @@ WHERE e.experiment = ? AND e.event_id IS NULL AND e.kind = ? ORDER BY e.sequence
 READ_OF_ID = f"""
 SELECT {_COLUMNS}, NULL, NULL, e.hash FROM events e
 WHERE e.experiment = ? AND e.event_id = ? ORDER BY e.sequence LIMIT ?"""
+READ_OF_UNIT = f"""
+SELECT {_COLUMNS}, NULL, NULL, e.hash FROM events e
+WHERE e.experiment = ? AND e.kind = 'decision' AND ({{unit}}) IS NOT NULL AND ({{unit}}) = ? ORDER BY e.sequence"""
 READ_LEARNT = """
 SELECT o.sequence, o.time, d.time, d.body, o.body, o.about FROM events o
 JOIN events d ON d.experiment = o.experiment AND d.sequence = o.about
@@ -44,10 +47,21 @@ READ_JOINED = """
 SELECT d.sequence, d.event_id, d.time, d.body, o.body, o.time FROM events d
 LEFT JOIN events o ON o.experiment = d.experiment AND o.event_id = d.event_id AND o.kind = 'outcome'
 WHERE d.experiment = ? AND d.kind = 'decision' AND d.sequence > ? ORDER BY d.sequence LIMIT ?"""
+READ_DECISION = f"""
+SELECT {_COLUMNS}, NULL, NULL, e.hash FROM events e
+WHERE e.experiment = ? AND e.event_id = ? AND e.kind = 'decision'"""
+OVERWRITE = "UPDATE events SET body = ? WHERE experiment = ? AND sequence = ?"
 READ_HEAD = """
 SELECT coalesce(e.sequence, 0), coalesce(e.time, 0), coalesce(e.hash, ''), i.id, i.epoch FROM identity i
 LEFT JOIN (SELECT sequence, time, hash FROM events WHERE experiment = ? ORDER BY sequence DESC LIMIT 1) e ON 1 = 1"""
 READ_HASH = "SELECT hash FROM events WHERE experiment = ? AND sequence = ?"
+READ_LATER_OUTCOMES = """
+SELECT o.about, o.body, o.time FROM events o
+WHERE o.experiment = ? AND o.kind = 'outcome' AND o.sequence > ? AND o.about <= ?"""
+READ_ROWS = """
+SELECT sequence, experiment, kind, event_id, time, about, body, hash FROM events
+WHERE experiment = ? AND sequence > ? AND sequence <= ? ORDER BY sequence LIMIT ?"""
+READ_BEFORE = "SELECT max(sequence) FROM events WHERE experiment = ? AND time < ?"
 READ_NAMES = "SELECT DISTINCT experiment FROM events ORDER BY experiment"
 
 READ_SNAPSHOT = """
@@ -59,6 +73,8 @@ ON CONFLICT (experiment, kind, sequence) DO UPDATE SET body = excluded.body"""
 DROP_SNAPSHOTS = """
 DELETE FROM snapshots WHERE experiment = ? AND kind = ? AND sequence NOT IN
 (SELECT sequence FROM snapshots WHERE experiment = ? AND kind = ? ORDER BY sequence DESC LIMIT 2)"""
+
+FORGET_SNAPSHOTS = "DELETE FROM snapshots WHERE experiment = ? AND kind = ?"
 
 READ_FIT = "SELECT body FROM fits WHERE hash = ?"
 SAVE_FIT = "INSERT INTO fits (hash, body) VALUES (?, ?) ON CONFLICT (hash) DO NOTHING"

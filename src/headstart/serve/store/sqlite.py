@@ -22,14 +22,17 @@ import orjson
 
 from headstart.serve.errors import StoreCorrupt, StoreUnavailable
 from headstart.serve.store import schema
+from headstart.serve.store.archives import TAKE_AWAY
 from headstart.serve.store.chain import GENESIS, in_pages, link_events, link_rows
 from headstart.serve.store.damage import check_pages
 from headstart.serve.store.events import Event, Row, read_body
-from headstart.serve.store.questions import READ_HEAD
+from headstart.serve.store.questions import READ_HEAD, READ_OF_UNIT
+from headstart.serve.store.reader import as_event
 from headstart.serve.store.store import NOTHING, Found, Head, Known, Question, Sought, Trace
 from headstart.serve.store.traces import add_trace
 
 _BUSY_SECONDS = 10.0
+_SCRUB_MILLISECONDS = 200  # that nobody decides while the write-ahead log is to be emptied
 _PAGE = 5_000  # rows moved at a time
 _FIND = """
 SELECT json_group_array(json_array(e.event_id, e.kind, e.sequence, e.time, e.body))
@@ -44,6 +47,8 @@ CROSS JOIN events e ON e.experiment = ? AND e.sequence = (
   AND kind = 'decision' AND {schema.SQLITE_UNIT} IS NOT NULL ORDER BY sequence DESC LIMIT 1)
 CROSS JOIN events d ON d.experiment = e.experiment AND d.sequence = coalesce(e.about, e.sequence)
 CROSS JOIN events f INDEXED BY one_per_id ON f.experiment = e.experiment AND f.event_id = e.event_id"""
+_OF_UNIT = READ_OF_UNIT.format(unit=schema.SQLITE_UNIT)
+_TAKE_AWAY = TAKE_AWAY.format(unit=schema.SQLITE_UNIT)
 _INSERT = """
 INSERT INTO events (sequence, experiment, kind, event_id, time, about, body, hash)
 SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7
@@ -99,6 +104,7 @@ class SQLiteStore:
                 # FULL, and the folder too: a new file's first journal, deleted when the write-ahead log begins, must
                 # not come back after a power cut and undo everything.
                 writer.execute("PRAGMA synchronous = EXTRA")
+                writer.execute("PRAGMA secure_delete = ON")  # what is erased is overwritten in the file too
                 mode = writer.execute("PRAGMA journal_mode = WAL").fetchone()[0]
                 if mode != "wal":  # it does not raise where it cannot: another journal would let readers stop writers
                     raise StoreUnavailable(f"{self.path} cannot have a write-ahead log: its journal is {mode!r}")
@@ -132,6 +138,16 @@ class SQLiteStore:
     @contextmanager
     def writing(self, experiment: str, sought: Sought = NOTHING, ahead: Question | None = None) -> Iterator[_Turn]:
         """A turn of writing. After a failure the connection is thrown away: what it thinks is no longer known."""
+        with self._alone() as writer:
+            writer.execute("BEGIN IMMEDIATE")
+            yield _Turn(writer, experiment, sought)
+            writer.execute("COMMIT")
+            if self._find_file() != self._written:
+                raise StoreUnavailable(f"{self.path} was moved or replaced while it was written to")
+
+    @contextmanager
+    def _alone(self) -> Iterator[sqlite3.Connection]:
+        """The writer's connection, for one thread of this process at a time."""
         if not self._turn.acquire(timeout=_BUSY_SECONDS):
             raise StoreUnavailable(f"{self.path}: another experiment's commit has taken {_BUSY_SECONDS:g} s")
         try:
@@ -139,12 +155,7 @@ class SQLiteStore:
                 try:
                     if self._writer is not None and self._find_file() != self._written:
                         self._drop_writer()
-                    writer = self._open_writer()
-                    writer.execute("BEGIN IMMEDIATE")
-                    yield _Turn(writer, experiment, sought)
-                    writer.execute("COMMIT")
-                    if self._find_file() != self._written:
-                        raise StoreUnavailable(f"{self.path} was moved or replaced while it was written to")
+                    yield self._open_writer()
                 except BaseException:
                     self._drop_writer()
                     raise
@@ -187,6 +198,20 @@ class SQLiteStore:
     def is_folder(self, experiment: str) -> bool:
         """One file, one process: yes."""
         return True
+
+    def scrub(self) -> bool:
+        """Empty the write-ahead log, where pages are as they were before; somebody may be reading there."""
+        with self._alone() as writer:
+            writer.execute(f"PRAGMA busy_timeout = {_SCRUB_MILLISECONDS}")
+            is_busy = writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            writer.execute(f"PRAGMA busy_timeout = {round(_BUSY_SECONDS * 1000)}")
+        return not is_busy
+
+    def shrink(self) -> None:
+        """Write the file anew: as large as what it holds, and nothing in between."""
+        with self._alone() as writer:
+            writer.execute("VACUUM")
+            writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
         """Close every connection; the last one folds the WAL into the file."""
@@ -246,6 +271,17 @@ class _Turn:
     def execute(self, statement: str, parameters: tuple[object, ...] = ()) -> None:
         """Carry out a statement."""
         self._connection.execute(statement, parameters)
+
+    def of_unit(self, unit: str) -> list[Event]:
+        """Every decision of a unit."""
+        return [as_event(row) for row in self.query(_OF_UNIT, (self._experiment, unit))]
+
+    def take_away(self, through: int, open_after: int) -> None:
+        """Delete archived events."""
+        name = self._experiment
+        self._connection.execute(
+            _TAKE_AWAY, (name, name, name, through, name, open_after, through, name, through, name)
+        )
 
     def insert(self, events: list[Event]) -> list[Event]:
         """Append events, in one step."""

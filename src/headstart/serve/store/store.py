@@ -71,6 +71,15 @@ class Transaction(Protocol):
     def execute(self, statement: str, parameters: tuple[object, ...] = ()) -> None:
         """Carry out a statement that has no rows, at the latest when the turn ends."""
 
+    def of_unit(self, unit: str) -> list[Event]:
+        """Every decision of a unit, in their order."""
+
+    def take_away(self, through: int, open_after: int) -> None:
+        """Delete the archived events up to one, but for those that are still asked for.
+
+        Of decisions after `open_after` the windows were not closed then.
+        """
+
     def insert(self, events: list[Event]) -> list[Event]:
         """Append events, whose numbers follow the head, and move it; they come back with their hashes."""
 
@@ -94,6 +103,12 @@ class Store(Protocol):
 
     def is_folder(self, experiment: str) -> bool:
         """Whether this process closes windows and writes snapshots; of many replicas one does."""
+
+    def scrub(self) -> bool:
+        """Have nothing left of what was overwritten, as far as the store itself can; whether that is so by now."""
+
+    def shrink(self) -> None:
+        """Write the store anew without what was overwritten and deleted, for who has the time."""
 
     def close(self) -> None:
         """Let go of the store."""

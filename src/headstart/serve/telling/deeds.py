@@ -61,6 +61,10 @@ def _tell(kind: str, body: Body) -> str:
         return f"resumed after the guardrail {body['guardrail']}"
     if kind in (kinds.SET_ASIDE, kinds.TAKEN_BACK):
         return f"{kind.replace('_', ' ')}: {body['event_id']}"
+    if kind == kinds.REDACTED:
+        return f"erased the contexts of {len(body['decisions']):,} decisions"
+    if kind == kinds.ARCHIVED:
+        return f"archived events up to {body['file']['through']:,}"
     return _WORDS.get(kind, kind.replace("_", " "))
 
 

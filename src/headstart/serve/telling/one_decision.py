@@ -158,6 +158,8 @@ def _sentence(body: DecisionBody, labels: Sequence[str]) -> str:
         tripped = f"the guardrail {body['fell_back']} had tripped"
         return f"{action} is the safe action: {tripped}, and the policy was not asked."
     likeliest = labels[max(range(len(labels)), key=lambda a: body["probabilities"][a])]
+    if body.get("is_redacted"):
+        return f"{action} was drawn with a chance of {tell_share(chance, 1)}; for whom was erased."
     text = (
         f"{action} was drawn with a chance of {tell_share(chance, 1)}, by the policy of version {body['version']:,}"
     )

@@ -132,6 +132,7 @@ class Overview:
             "version": state["version"],
             "as_of": _as_of(told.position, state["position"]),
             "is_frozen": state["is_frozen"],
+            "life": state["life"],
             "decisions": state["decisions"],
             "outcomes": state["outcomes"],
             "counted": report.n_outcomes,

@@ -206,7 +206,15 @@ def test_a_password_is_never_printed():
     assert "s3cret" not in done.output
 
 
-@pytest.mark.parametrize("command", [["serve", "x.toml"], ["reload", "http://localhost"], ["keys", "new", "me"]])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["serve", "x.toml"],
+        ["reload", "http://localhost"],
+        ["resume", "http://localhost", "a", "b"],
+        ["keys", "new", "me"],
+    ],
+)
 def test_what_to_install_is_printed_whole(
     command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):

@@ -90,6 +90,25 @@ def reload(
         out.print(f"{name}: {what}", highlight=False, markup=False)
 
 
+@app.command()
+def resume(
+    url: Annotated[str, typer.Argument(help="Where the service is, as [bold]headstart serve[/bold] prints it.")],
+    experiment: Annotated[str, typer.Argument(help="The experiment.")],
+    guardrail: Annotated[str, typer.Argument(help="The guardrail that has tripped.")],
+    reason: Annotated[str, typer.Option(help="Why: it is recorded, and stands on the page.")] = "",
+    key: Annotated[str | None, typer.Option(help="A key with the scope admin.", envvar="HEADSTART_KEY")] = None,
+) -> None:
+    """Have a policy decide again after a guardrail has tripped. The guardrail begins anew."""
+    try:
+        from headstart.serve.client import resume_guardrail
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(error.name or "a part of the service", "serve") from None
+
+    sequence = resume_guardrail(url, experiment, guardrail, reason, key=key)
+    told = f"resumed, event {sequence}" if sequence else f"the guardrail {guardrail} had not tripped"
+    out.print(f"{experiment}: {told}", highlight=False, markup=False)
+
+
 keys = typer.Typer(help="API keys for the decision service.", no_args_is_help=True)
 app.add_typer(keys, name="keys")
 

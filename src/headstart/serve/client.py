@@ -190,6 +190,15 @@ def explain_decision(
     raise UnknownDecision(f"no decision {event_id!r:.80} in {', '.join(map(str, names))}")
 
 
+def resume_guardrail(
+    url: str, experiment: str, guardrail: str, reason: str = "", *, key: str | None = None, timeout: float = 60.0
+) -> int:
+    """Have a policy decide again after a guardrail has tripped; the event that says so, 0 if it had not."""
+    request = Request(f"/v1/{experiment}/resume", {"guardrail": guardrail, "reason": reason})
+    with import_httpx().Client(base_url=url.rstrip("/"), headers=headers_of(key)) as http:
+        return int(_carry_out(http, request, Manner(timeout, 0), time.sleep)["sequence"])
+
+
 def _carry_out(http: httpx.Client, request: Request, manner: Manner, sleep: Callable[[float], None]) -> Any:
     talk = converse(request, manner)
     step = next(talk)

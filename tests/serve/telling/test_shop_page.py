@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
+from typer.testing import CliRunner
 
+from headstart.cli import app
 from tests.serve.in_process import served
 from tests.serve.telling.browsing import AXE, find_serious, phone, prefer, text, wait
 
@@ -155,8 +157,10 @@ def test_the_monitor_sees_it(shop):
 def test_somebody_resumes_and_the_policy_decides_again(shop):
     assert shop.post("/v1/shop/resume", json={"guardrail": "refunds"}).status_code == 422
     assert shop.post("/v1/shop/resume", json={"guardrail": 3}).status_code == 422
-    told = shop.post("/v1/shop/resume", json={"guardrail": "complaints", "reason": "the mail is mended"})
-    assert told.json()["sequence"] > 0
+    command = ["resume", str(shop.base_url), "shop", "complaints", "--reason", "the mail is mended"]
+    told, again = (CliRunner().invoke(app, command).output for _ in range(2))
+    assert told.startswith("shop: resumed, event ")
+    assert again == "shop: the guardrail complaints had not tripped\n"
     assert shop.post("/v1/shop/resume", json={"guardrail": "complaints"}).json() == {"sequence": 0}
     assert shop.get("/v1/shop/state").json()["tripped"] == []
     wait(lambda: not shop.get("/v1/shop/report").json()["guardrails"][0]["is_tripped"])

@@ -40,6 +40,8 @@ class Guards:
     @property
     def fallen_back(self) -> str | None:
         """The guardrail for which the safe action is shown: the first of those in force that say so."""
+        if not self.tripped:  # every decision asks
+            return None
         names = sorted(self.tripped, key=self.tripped.__getitem__)
         return next((name for name in names if self.declared[name].falls_back), None)
 

@@ -108,7 +108,6 @@ class Overview:
             _tell_actions(report, state, log, config.outcomes),
             [str(label) for label in config.actions],
         )
-        statistic, freedom, p = report.chi_square()
         policy, holdout = (report.value(is_holdout=which) for which in (False, True))
         if not config.holdout and not holdout["n"]:
             holdout["text"] = "none configured"
@@ -147,18 +146,7 @@ class Overview:
             "value": policy,
             "holdout": holdout,
             "history": report.history(),
-            "checks": {
-                "chi_square": statistic,
-                "degrees_of_freedom": freedom,
-                "p": p,
-                "mismatch_p": report.mismatch(),
-                "chi_square_text": f"p = {tell_chance(p, 3)}" if freedom else "nothing to test",
-                "effective_sizes": report.weighed().sizes.tolist(),
-                "dangling": state["dangling"],
-                "late": state["late"],
-                "duplicates": state["duplicates"],
-                "conflicting": state["conflicting"],
-            },
+            "checks": _tell_checks(report, state),
             "callers": refused,
             "conflicts": _conflicts(state, told),
             "deeds": [deed.as_dict() for deed in reversed(told.deeds)],
@@ -216,6 +204,22 @@ def _tell_actions(report: Report, state: State, log: LogTold | None, outcomes: N
         told["log_mean"] = None if log is None else log["means"][a]
         told["log_text"] = words.tell(told["log_mean"])
     return actions
+
+
+def _tell_checks(report: Report, state: State) -> dict[str, object]:
+    statistic, freedom, p = report.chi_square()
+    return {
+        "chi_square": statistic,
+        "degrees_of_freedom": freedom,
+        "p": p,
+        "mismatch_p": report.mismatch(),
+        "chi_square_text": f"p = {tell_chance(p, 3)}" if freedom else "nothing to test",
+        "effective_sizes": report.weighed().sizes.tolist(),
+        "dangling": state["dangling"],
+        "late": state["late"],
+        "duplicates": state["duplicates"],
+        "conflicting": state["conflicting"],
+    }
 
 
 def _tell_named(name: str, outcome: NamedOutcome, known: NamedSum | None) -> NamedMean:

@@ -235,7 +235,7 @@ class Expectations:
                 body = {name: value for name, value in each.body.items() if name != "unit"}
                 self.events[i] = each._replace(body={**body, "context": {}, "is_redacted": True})
         model.units.pop(unit or "", None)
-        earlier = [row.sequence for row in rows if row.sequence <= model.head]
+        earlier = sorted(row.sequence for row in rows if row.sequence <= model.head)
         return Expected("redacted", None, None, {"decisions": earlier, **ask.body}), "steered"
 
     def _set_aside(self, ask: AsideAsk) -> tuple[Expected | None, Any]:

@@ -44,7 +44,7 @@ class Simulation:
             (people.set_aside, 2), (people.take_back, 1), (people.retire, 2), (people.reinstate, 1),
             (callers.erase, 2),
             (machines.look, 6), (machines.check, 2), (machines.jump, 4), (machines.fail, 6),
-            (machines.save_snapshot, 3), (machines.spoil_snapshot, 2),
+            (machines.save_snapshot, 3), (machines.spoil_snapshot, 2), (machines.archive, 2),
             (machines.add, 2), (machines.remove, 1), (machines.restart, 3), (machines.deploy, 2),
             (machines.keep_copy, 2), (machines.go_back, 1), (machines.accept, 1),
         ]  # fmt: skip

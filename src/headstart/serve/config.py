@@ -15,7 +15,7 @@ from headstart.estimates.outliers import Range
 from headstart.logs.encoding import Encoding
 from headstart.logs.log import Log
 from headstart.serve.columns import Kind, read_columns, read_range
-from headstart.serve.life import Life, read_life
+from headstart.serve.life import ExperimentLife, read_life
 from headstart.serve.logged import DeclaredLog, read_declared
 from headstart.serve.outcomes import NO_OUTCOMES, NamedOutcomes, read_named_outcomes
 from headstart.serve.tables import Table, check_keys, check_table, check_wholes, is_list
@@ -86,7 +86,7 @@ class ExperimentConfig:
     sticky: float | None = None  # seconds for which a unit keeps its action; None: for ever
     outcomes: NamedOutcomes = NO_OUTCOMES  # those with names
     safe_action: Label | None = None  # one of the actions
-    life: Life | None = None  # start, ramp-up and end; None: it decides for everybody
+    life: ExperimentLife | None = None  # start, ramp-up and end; None: it decides for everybody
 
     @property
     def at(self) -> str:

@@ -79,7 +79,8 @@ def _find_open(turn: Transaction, fold: Fold, file: ArchiveFile) -> int:
     archived, name = Reader(turn.query).last(fold.name, kinds.ARCHIVED), fold.name
     before: int = 0 if archived is None else archived.body["open_after"]
     closes = turn.query(READ_CLOSES, (name, file.after, file.through))
-    return max([before, *(read_body(body)["through"] for _, _, body in closes)])
+    closed: list[int] = [read_body(body)["through"] for _, _, body in closes]
+    return max([before, *closed])
 
 
 def _hand_over(

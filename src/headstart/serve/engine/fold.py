@@ -250,7 +250,7 @@ class Fold:
                 self.retired.append((event.body["action"], event.sequence))
             self._offer()
         elif event.kind == kinds.REDACTED:
-            self.reckoning.redact()
+            self.reckoning.redact(event.sequence)
             self.flight.redact(sequence for sequence, _ in event.body["decisions"])
             if self.config.contexts:
                 self._policy = None

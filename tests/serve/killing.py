@@ -9,21 +9,31 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from hashlib import blake2b
+from pathlib import Path
 from typing import Any
 
+from headstart.errors import OptionError
 from headstart.serve import Engine, load_config
+from headstart.serve.engine.archiving import archive_events
 from headstart.serve.engine.opening import open_store
 from headstart.serve.engine.verification import verify_store
+from headstart.serve.errors import UnknownDecision
+from headstart.serve.units import Unit
 
 N_THREADS = 8
+_YOUNG = 0.2  # seconds: what is older is archived while the others go on
 READY = b"ready\n"
 
 
@@ -36,6 +46,11 @@ def make_tables(address: str) -> dict[str, Any]:
     window = {**plain, "oracle": "UCB", "outcome_window": 0.05, "default_outcome": 0.0}
     worth = {**plain, "oracle": "UCB", "outcomes": {"click": {}, "revenue": {}}, "value": 'revenue - shown("c")'}
     return {"store": address, "experiments": {"now": plain, "later": window, "worth": worth}}
+
+
+def find_folder(address: str) -> Path:
+    """Where the archives of a store that is killed go."""
+    return Path(tempfile.gettempdir()) / f"headstart-killed-{blake2b(address.encode(), digest_size=8).hexdigest()}"
 
 
 @dataclass
@@ -61,6 +76,7 @@ def run_kills(address: str, runs: int, seed: int, longest: float = 0.5, kill: Ki
         tally.runs += 1
         tally.faults += look(address, acknowledged, tally)
     tally.acknowledged = len(acknowledged)
+    shutil.rmtree(find_folder(address), ignore_errors=True)
     return tally
 
 
@@ -125,6 +141,13 @@ def _work(engine: Engine, run: str, thread: int, lock: threading.Lock) -> None:
         unit = f"c{rng.randrange(50)}" if rng.random() < 0.5 else None
         decision = engine.decide(experiment, event_id=event_id, unit=unit)
         tell(experiment, "decision", event_id, decision.action)
+        if unit is not None and rng.random() < 0.02:
+            with suppress(UnknownDecision):  # another thread has erased it in between
+                engine.erase(experiment, Unit(unit))
+        if thread == 0 and rng.random() < 0.05:
+            before = int((time.time() - _YOUNG) * 1e6)
+            with suppress(OptionError):  # nobody else archives, but the next turn may find another epoch
+                archive_events(engine._store, experiment, before, find_folder(engine.config.store), {"by": "a test"})
         if rng.random() < 0.02:
             (engine.retire if rng.random() < 0.5 else engine.reinstate)(experiment, "c")
         if rng.random() < 0.02:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from headstart.serve import Engine, StoreUnavailable
+from headstart.serve.engine.archiving import archive_events
 from headstart.serve.engine.verification import verify_store
 from headstart.serve.store.store import Store
 
@@ -20,6 +23,7 @@ class Client:
 
     def __init__(self, reopen: Callable[[], Engine]) -> None:
         self._reopen = reopen
+        self._folder = TemporaryDirectory()  # of archives
         self.n_errors = 0
         self.decisions: dict[str, Any] = {}
         self.outcomes: dict[str, float] = {}
@@ -47,7 +51,10 @@ class Client:
         self.outcomes[event_id] = outcome
 
     def run(self) -> None:
-        """Decisions and outcomes, one by one and together, with a freeze, a trip and a restart in between."""
+        """Decisions and outcomes, one by one and together, with a freeze, a trip and a restart in between.
+
+        Then one of them is erased, and all go into archives.
+        """
         for i in range(N_USERS):
             self.decide(f"u{i}")
             if i >= 2:
@@ -70,6 +77,13 @@ class Client:
         pairs = [(f"b{i}", 1.0) for i in range(5)]
         self.insist(lambda: self.engine.outcome_many("ads", pairs))
         self.outcomes.update(pairs)
+        self.insist(lambda: self.engine.erase("ads", "u3"))
+        self.insist(self._archive)
+        self.decide("after")
+
+    def _archive(self) -> None:
+        folder = Path(self._folder.name)
+        archive_events(self.engine._store, "ads", 2**62, folder, {"by": "a test"}, slice_size=20)
 
 
 def check_nothing_lost(client: Client, open_plain: Callable[[], Engine], open_store: Callable[[], Store]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headstart.errors import OptionError
-from headstart.serve.life import Life, Step, read_life
+from headstart.serve.life import ExperimentLife, RampStep, read_life
 
 DAY = 86_400
 
@@ -17,7 +17,7 @@ def micro(text: str) -> int:
     return round(datetime.fromisoformat(text).timestamp()) * 1_000_000
 
 
-def read(**table: Any) -> Life:
+def read(**table: Any) -> ExperimentLife:
     life = read_life("experiments.ads.life", table, "image")
     assert life is not None
     return life
@@ -37,13 +37,13 @@ def test_a_ramp_up_is_a_step_a_day_each_as_many_times_the_one_before():
     life = read(start=datetime(2026, 12, 1, tzinfo=UTC), ramp_up={"from": 0.01, "to": 1.0, "days": 2})
     begins = micro("2026-12-01T00:00Z")
     shares = enumerate([0.01, 0.1, 1.0])
-    assert life.steps == tuple(Step(begins + day * DAY * 1_000_000, share) for day, share in shares)
+    assert life.steps == tuple(RampStep(begins + day * DAY * 1_000_000, share) for day, share in shares)
     assert read_life("", life.as_dict(), "image") == life
 
 
 def test_units_that_were_left_out_come_in_as_the_share_grows():
     """Of 10 % left out 90 %: 4/9 of these make it 50 %. Who was shown another action keeps it."""
-    life = Life((Step(10, 0.1), Step(20, 0.5), Step(30, 1.0)), end=40)
+    life = ExperimentLife((RampStep(10, 0.1), RampStep(20, 0.5), RampStep(30, 1.0)), end=40)
     assert life.share_for(15, 25, is_safe=True) == pytest.approx(4 / 9)
     assert life.share_for(15, 35, is_safe=True) == 1.0
     assert life.share_for(None, 25, is_safe=False) == life.share_for(25, 26, is_safe=True) == 0.5

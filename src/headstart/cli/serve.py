@@ -99,10 +99,8 @@ def resume(
     key: Annotated[str | None, typer.Option(help="A key with the scope admin.", envvar="HEADSTART_KEY")] = None,
 ) -> None:
     """Have a policy decide again after a guardrail has tripped. The guardrail begins anew."""
-    try:
+    with brought_by("serve"):
         from headstart.serve.client import resume_guardrail
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(error.name or "a part of the service", "serve") from None
 
     sequence = resume_guardrail(url, experiment, guardrail, reason, key=key)
     told = f"resumed, event {sequence}" if sequence else f"the guardrail {guardrail} had not tripped"

@@ -16,14 +16,15 @@ from headstart.logs.encoding import Encoding
 from headstart.logs.log import Log
 from headstart.serve.columns import Kind, read_columns, read_range
 from headstart.serve.guardrails import Guardrail, as_tables, read_guardrails
-from headstart.serve.life import Life, read_life
+from headstart.serve.life import ExperimentLife, read_life
 from headstart.serve.logged import DeclaredLog, read_declared
 from headstart.serve.outcomes import NO_OUTCOMES, NamedOutcomes, read_named_outcomes
+from headstart.serve.retention import Retention, read_retention
 from headstart.serve.tables import Table, check_keys, check_table, check_wholes, is_list
 from headstart.serve.units import read_sticky
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-_TOP = ("store", "anchor", "after_loss", "experiments", "server", "keys")
+_TOP = ("store", "anchor", "after_loss", "retention", "experiments", "server", "keys")
 _PER_EXPERIMENT = (
     "actions", "contexts", "oracle", "evaluator", "log", "guard", "schedule", "epsilon", "holdout",
     "outcome_window", "default_outcome", "seed", "revision", "outcome_range", "outside", "trust", "forget_after",
@@ -88,7 +89,7 @@ class ExperimentConfig:
     outcomes: NamedOutcomes = NO_OUTCOMES  # those with names
     safe_action: Label | None = None  # one of the actions
     guardrails: Mapping[str, Guardrail] = field(default_factory=dict)  # by name
-    life: Life | None = None  # start, ramp-up and end; None: it decides for everybody
+    life: ExperimentLife | None = None  # start, ramp-up and end; None: it decides for everybody
 
     @property
     def at(self) -> str:
@@ -159,7 +160,7 @@ class ServiceConfig:
 
     `anchor` is a file outside the store that remembers how far it had come; beside a SQLite file by default.
     `after_loss` says what to do when the store lacks events that it once had: "refuse" until somebody accepts it, or
-    "go on".
+    "go on". `retention` has the service archive what is older than so many days.
     """
 
     experiments: Mapping[str, ExperimentConfig]
@@ -168,6 +169,7 @@ class ServiceConfig:
     after_loss: str = "refuse"
     server: Table = field(default_factory=dict)
     keys: Table = field(default_factory=dict)
+    retention: Retention | None = None  # `keep` days, and the folder (`archive`) of older events
 
 
 def load_config(source: str | Path | Table) -> ServiceConfig:
@@ -261,6 +263,7 @@ def _read_service(tables: Table, folder: Path) -> ServiceConfig:
         str(after_loss),
         check_table("server", tables.get("server") or {}),
         check_table("keys", tables.get("keys") or {}),
+        read_retention(tables.get("retention"), folder),
     )  # fmt: skip
 
 

@@ -27,7 +27,7 @@ _DAY = 86_400 * _MICRO
 _KNOWN = ("start", "end", "ramp", "ramp_up")
 
 
-class Step(NamedTuple):
+class RampStep(NamedTuple):
     """From this time on, this share of the users."""
 
     time: int  # microseconds since 1970
@@ -44,10 +44,10 @@ class LifeState(TypedDict):
 
 
 @dataclass(frozen=True)
-class Life:
+class ExperimentLife:
     """Steps in the order of time, the first one the start; from `end` on there is nothing."""
 
-    steps: tuple[Step, ...]  # empty: it has started, whenever that was
+    steps: tuple[RampStep, ...]  # empty: it has started, whenever that was
     end: int | None = None
 
     def share_at(self, time: int) -> float:
@@ -103,7 +103,7 @@ class Life:
         return {"stage": stage, "share": share, "until": None if until is None else until / _MICRO, "text": text}
 
 
-def read_life(at: str, value: object, safe: object) -> Life | None:
+def read_life(at: str, value: object, safe: object) -> ExperimentLife | None:
     """A life as it is declared, or as it was recorded."""
     if value is None:
         return None
@@ -117,10 +117,10 @@ def read_life(at: str, value: object, safe: object) -> Life | None:
         raise OptionError(f"{at}.end must come after the start and every step, got {_say(end)}")
     if end is None and not steps:
         raise OptionError(f"{at} says nothing: give it a start, a ramp or an end")
-    return Life(steps, end)
+    return ExperimentLife(steps, end)
 
 
-def _read_steps(at: str, table: Table) -> tuple[Step, ...]:
+def _read_steps(at: str, table: Table) -> tuple[RampStep, ...]:
     start, ramp, ramp_up = (table.get(name) for name in ("start", "ramp", "ramp_up"))
     if ramp is not None:
         if start is not None or ramp_up is not None:
@@ -131,24 +131,24 @@ def _read_steps(at: str, table: Table) -> tuple[Step, ...]:
             raise OptionError(f"{at}.ramp_up needs {at}.start: from when on?")
         return ()
     begins = _read_time(f"{at}.start", start)
-    return (Step(begins, 1.0),) if ramp_up is None else _read_ramp_up(f"{at}.ramp_up", ramp_up, begins)
+    return (RampStep(begins, 1.0),) if ramp_up is None else _read_ramp_up(f"{at}.ramp_up", ramp_up, begins)
 
 
-def _read_ramp(at: str, value: object) -> tuple[Step, ...]:
+def _read_ramp(at: str, value: object) -> tuple[RampStep, ...]:
     if not is_list(value) or not value:
         raise OptionError(f"{at} must be a list of [time, share], got {value!r:.80}")
-    steps: list[Step] = []
+    steps: list[RampStep] = []
     for i, each in enumerate(value):
         if not is_list(each) or len(each) != 2:
             raise OptionError(f"{at}[{i}] must be [time, share], got {each!r:.80}")
-        step = Step(_read_time(f"{at}[{i}]", each[0]), _read_share(f"{at}[{i}]", each[1]))
+        step = RampStep(_read_time(f"{at}[{i}]", each[0]), _read_share(f"{at}[{i}]", each[1]))
         if steps and (step.time <= steps[-1].time or step.share <= steps[-1].share):
             raise OptionError(f"{at}[{i}] must be later than the step before it, and for more users")
         steps.append(step)
     return tuple(steps)
 
 
-def _read_ramp_up(at: str, value: object, begins: int) -> tuple[Step, ...]:
+def _read_ramp_up(at: str, value: object, begins: int) -> tuple[RampStep, ...]:
     """A step a day, each as many times the one before it."""
     table: Mapping[str, object] = check_table(at, value)
     check_keys(at, table, ("from", "to", "days"))
@@ -159,7 +159,7 @@ def _read_ramp_up(at: str, value: object, begins: int) -> tuple[Step, ...]:
     if high <= low:
         raise OptionError(f"{at}.to must be more than {at}.from, got {high:g} and {low:g}")
     shares = [float(f"{low * (high / low) ** (day / days):.6g}") for day in range(days)]
-    return tuple(Step(begins + day * _DAY, share) for day, share in enumerate([*shares, high]))
+    return tuple(RampStep(begins + day * _DAY, share) for day, share in enumerate([*shares, high]))
 
 
 def _read_share(at: str, value: object) -> float:

@@ -10,7 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from headstart.cli import app
-from headstart.serve import Engine
+from headstart.errors import OptionError
+from headstart.serve import Engine, load_config
 from headstart.serve.engine.archiving import archive_events
 from headstart.serve.engine.opening import open_store
 from headstart.serve.engine.verification import Verification, verify_store
@@ -19,6 +20,7 @@ from headstart.serve.store.archives import ArchiveFile
 from headstart.serve.store.backup import back_up, restore
 from headstart.serve.units import Unit
 from tests.serve.experiments import Clock, make_config
+from tests.serve.waiting import wait
 
 START = 1_700_000_000
 LINEAR = {"oracle": "LinUCB", "contexts": {"age": "number"}}
@@ -243,3 +245,30 @@ def test_the_command_line_archives_and_the_file_shrinks(tmp_path):
     assert exported.exit_code == 0
     assert len((tmp_path / "next.jsonl").read_text().splitlines()) == 1000
     assert CliRunner().invoke(app, [*command, "--before", "2026-01-01"]).exit_code != 0
+
+
+def test_the_service_archives_by_itself_what_is_older_than_it_keeps(tmp_path):
+    """Users of 40 seconds, of which it keeps 20; asked again, what has become old since."""
+    address, clock = str(tmp_path / "e.sqlite"), Clock()
+    ads = {"actions": ["video", "image"], **LINEAR}
+    days = {"keep": 20 / 86_400, "archive": str(tmp_path / "old")}
+    config = load_config({"store": address, "retention": days, "experiments": {"ads": ads}})
+    with Engine.open(config, clock=clock) as engine:
+        live(engine, clock, 0, 40)
+        wait(lambda: engine.healths()["ads"]["is_folder"])
+        n = engine._retainer.retain()["ads"]
+        assert 0 < n < engine.state("ads")["position"] - 20
+        assert engine._retainer.retain() == {"ads": 0}
+        clock.seconds += 10
+        live(engine, clock, 40, 5)
+        assert engine._retainer.retain()["ads"] > 0
+    verdict = verify(address)
+    assert (verdict.faults, verdict.decided_again) == ([], 45)
+
+
+def test_a_retention_names_its_days_and_its_folder():
+    ads = {"actions": ["a", "b"]}
+    with pytest.raises(OptionError, match=r"retention.archive must be the path of a folder"):
+        load_config({"retention": {"keep": 3}, "experiments": {"ads": ads}})
+    with pytest.raises(OptionError, match=r"retention.keep"):
+        load_config({"retention": {"archive": "old"}, "experiments": {"ads": ads}})

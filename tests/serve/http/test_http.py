@@ -101,6 +101,22 @@ def test_an_action_is_retired_and_reinstated_over_http(tmp_path):
         assert "retired the action video" in deeds
 
 
+def test_a_person_is_erased_over_http(tmp_path):
+    with served(tmp_path / "ads.sqlite") as client:
+        for i in range(3):
+            _decide(client, unit="anna", event_id=f"a{i}")
+        assert client.post("/v1/ads/erase", json={}).status_code == 422
+        assert client.post("/v1/ads/erase", json={"unit": "anna", "event_id": "a1"}).status_code == 422
+        assert client.post("/v1/ads/erase", json={"unit": "anna", "reason": "asked"}).json()["sequence"] > 0
+        assert client.post("/v1/ads/erase", json={"unit": "anna"}).status_code == 404
+        assert client.post("/v1/ads/erase", json={"event_id": "a1"}).json() == {"sequence": 0}
+        assert "anna" not in client.get("/v1/ads/log").text
+        told = client.get("/v1/ads/decisions/a1").json()
+        assert (told["context"], told["sentence"].endswith("for whom was erased.")) == ({}, True)
+        deeds = [deed["what"] for deed in client.get("/v1/ads/report").json()["deeds"]]
+        assert "erased the contexts of 3 decisions" in deeds
+
+
 def test_only_available_actions_have_a_chance(ads):
     decision = _decide(ads, available=["video", "text"]).json()
     assert decision["probabilities"]["image"] == 0.0

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from headstart.errors import HeadstartError
-from headstart.serve.config import Label
 from headstart.serve.engine.answers import Answer
 from headstart.serve.engine.asks import Ask
 from headstart.serve.errors import StoreUnavailable
@@ -43,10 +42,11 @@ def ask(world: World, replica: Replica, name: str, asks: Sequence[Ask]) -> list[
     return found
 
 
-def _read_drawn(world: World, model: Model) -> dict[str, Label]:
-    """The actions of the decisions that the model has not seen yet, by event id."""
-    rows = world.raw.rows(model.name, model.head)
-    return {row.event_id or "": row.body["action"] for row in rows if row.kind == "decision"}
+def _read_drawn(world: World, model: Model) -> dict[str, dict[str, Any]]:
+    """What was drawn for the decisions that the model has not seen yet, by event id, and for whom."""
+    rows = [row for row in world.raw.rows(model.name, model.head) if row.kind == "decision"]
+    names = ("action", "is_holdout", "fell_back")
+    return {row.event_id or "": {name: row.body[name] for name in names if name in row.body} for row in rows}
 
 
 def try_ask(world: World, make: Callable[[], Ask]) -> list[Ask]:
@@ -67,10 +67,11 @@ def settle(world: World, model: Model, expected: list[Expected], now: int, *, is
     check_equal("what was appended", found, [(each.kind, each.event_id, each.about, time) for each in expected])
     for row in rows:
         if row.kind == "redacted":  # the decisions that it names are what is left of them by now
-            found = world.raw.rows(model.name, 0)
+            found = [*world.raw.archived(model.name), *world.raw.rows(model.name, 0)]
             named = {sequence for sequence, _ in row.body["decisions"]}
             model.erase({each.sequence: each for each in found if each.sequence in named})
             row.body["decisions"] = sorted(named)
+            row.body.pop("files", None)  # which archives were written anew is for verify to check
     for row, each in zip(rows, expected, strict=True):
         told = {key: value for key, value in row.body.items() if key in each.body or row.kind != "decision"}
         check_equal(f"the body of event {row.sequence}", told, each.body)

@@ -22,6 +22,8 @@ from headstart.serve.store.sqlite import SQLiteStore
 from tests.serve.simulation.model import Model, PromiseBroken
 from tests.serve.simulation.replica import Replica
 
+_COUNTED = {"late": "late", "dangling": "dangling", "conflicting": "conflicting", "parts": "part", "early": "early"}
+
 
 def check_equal(what: str, found: Any, expected: Any) -> None:
     """Say what differs, and how."""
@@ -42,22 +44,18 @@ def check_state(replica: Replica, model: Model) -> None:
             {"guardrail": name, "sequence": by, "falls_back": model.present.guardrails[name].falls_back}
             for name, by in model.tripped.items()
         ],
-        "decisions": len(model.decisions),
-        "held_out": sum("is_holdout" in row.body for row in model.decisions.values()),
-        "repeated": sum("follows" in row.body for row in model.decisions.values()),
-        "outcomes": len(outcomes["outcome"]),
+        "decisions": len(model.made),
+        "held_out": sum("is_holdout" in row.body for row in model.made),
+        "repeated": sum("follows" in row.body for row in model.made),
+        "outcomes": len(model.first),
         "learnt": len(learnt),
         "defaults": sum(each.is_default for each in learnt),
         "set_aside": len(model.aside),
-        "late": len(outcomes["late"]),
-        "dangling": len(outcomes["dangling"]),
-        "conflicting": len(outcomes["conflicting"]),
-        "parts": len(outcomes["part"]),
-        "early": len(outcomes["early"]),
+        **{name: len(outcomes[kind]) + model.gone[kind] for name, kind in _COUNTED.items()},
         **_count_surprises(model),
     }
     check_equal("the state", {name: state[name] for name in expected}, expected)  # type: ignore[literal-required]
-    shown = Counter(str(row.body["action"]) for row in model.decisions.values())
+    shown = Counter(str(row.body["action"]) for row in model.made)
     for action in state["actions"]:
         label = str(action["action"])
         check_equal(f"shown of {label!r}", action["shown"], shown[label])
@@ -77,7 +75,7 @@ def check_state(replica: Replica, model: Model) -> None:
 
 def _count_surprises(model: Model) -> dict[str, dict[str, int]]:
     """Nulls and unknown categories by column, as the store has them."""
-    found = [row.body.get("surprises", {}) for row in model.decisions.values()]
+    found = [row.body.get("surprises", {}) for row in model.made]
     return {
         kind: dict(Counter(column for each in found for column, told in each.items() if told == kind))
         for kind in ("missing", "unseen")
@@ -111,21 +109,21 @@ def _told(policy: ServedPolicy) -> bytes:
 
 def check_export(replica: Replica, model: Model) -> None:
     """The next log: each decision of an action that is still there, once, with the outcome that counts."""
-    rows = {row["event_id"]: row for row in Export(replica.ledgers[model.name].store.query, model.name)}
-    kept = {i: row for i, row in model.decisions.items() if row.body["action"] in model.present.actions}
-    check_equal("the ids of the next log", sorted(rows), sorted(kept))
-    for event_id, row in kept.items():
-        found, body = rows[event_id], row.body
+    rows = list(Export(replica.ledgers[model.name].store.query, model.name))
+    kept = [row for row in model.made if row.body["action"] in model.present.actions]
+    check_equal("the next log", [row["sequence"] for row in rows], [row.sequence for row in kept])
+    for found, row in zip(rows, kept, strict=True):
+        event_id, body, first = row.event_id or "", row.body, model.first.get(row.sequence)
         check_equal(f"the propensity of {event_id!r}", found["propensity"], body["propensity"])
         check_equal(f"the action of {event_id!r}", found["action"], body["action"])
         check_equal(f"the context of {event_id!r}", found["context"], body["context"])
         check_equal(
             f"the unit of {event_id!r}", (found["unit"], found["follows"]), (body.get("unit"), body.get("follows"))
         )
-        outcome = model.outcomes["outcome"].get(event_id)
+        outcome = None if first is None else first["outcome"]
         if model.present.outcomes and row.sequence not in model.aside:
-            made = None if outcome is None else (model.value_of(row) or {})["outcomes"]
-            check_equal(f"the outcomes of {event_id!r}", found["outcomes"], made)
+            named = None if first is None else first["outcomes"]
+            check_equal(f"the outcomes of {event_id!r}", found["outcomes"], named)
         if model.has_default:
             default = model.present.default_outcome if outcome is None else outcome
             outcome = default if row.sequence <= model.closed_through else None
@@ -143,8 +141,8 @@ def check_store(path: str, models: dict[str, Model], sources: Sources) -> dict[s
         store.close()
     if verdict.faults:
         raise PromiseBroken(f"verify: {verdict.n_faults} faults, first {verdict.faults[0]}")
-    n = sum(len(model.decisions) for model in models.values())
-    redacted = sum("is_redacted" in row.body for model in models.values() for row in model.decisions.values())
+    n = sum(len(model.made) for model in models.values())
+    redacted = sum("is_redacted" in row.body for model in models.values() for row in model.made)
     check_equal("decisions that were erased", verdict.redacted, redacted)
     made = verdict.decided_again + verdict.redacted + verdict.clouded
     check_equal("decisions made again, or erased", (verdict.decisions, made), (n, n))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from headstart.errors import HeadstartError
-from headstart.serve.config import ExperimentConfig, Label
+from headstart.serve.config import ExperimentConfig
 from headstart.serve.engine.asks import (
     AsideAsk,
     Ask,
@@ -37,8 +37,9 @@ class Expected(NamedTuple):
 class Expectations:
     """What must come of a group of asks: events, and answers (a status, an event id, or an error's name).
 
-    Decisions come first, by the state before the group. `outcome_range` is what the policy can learn, `drawn` the
-    actions that it drew for the ids of this group, on which it depends whether a unit can keep its own.
+    Decisions come first, by the state before the group. `outcome_range` is what the policy can learn, `drawn`
+    what it drew for the ids of this group and whether they are held out, on which it depends whether a unit can keep
+    its own.
     """
 
     def __init__(
@@ -47,7 +48,7 @@ class Expectations:
         asks: Sequence[Ask],
         now: int,
         outcome_range: tuple[float, float],
-        drawn: Mapping[str, Label],
+        drawn: Mapping[str, Mapping[str, Any]],
     ) -> None:
         self._drawn = drawn
         self._model, self._time, self._range = model.copied(), max(now, model.time), outcome_range
@@ -82,7 +83,7 @@ class Expectations:
         if event_id is None:
             return
         if expected.kind == "decision":
-            body = {**expected.body, "version": model.newest, "action": self._drawn.get(event_id)}
+            body = {**expected.body, "version": model.newest, "action": None, **self._drawn.get(event_id, {})}
             row = Row(sequence, "decision", event_id, self._time, expected.about, body)
             model.decisions[event_id] = row
             model.note(row)
@@ -250,7 +251,7 @@ class Expectations:
                 body = {name: value for name, value in each.body.items() if name != "unit"}
                 self.events[i] = each._replace(body={**body, "context": {}, "is_redacted": True})
         model.units.pop(unit or "", None)
-        earlier = [row.sequence for row in rows if row.sequence <= model.head]
+        earlier = sorted(row.sequence for row in rows if row.sequence <= model.head)
         return Expected("redacted", None, None, {"decisions": earlier, **ask.body}), "steered"
 
     def _set_aside(self, ask: AsideAsk) -> tuple[Expected | None, Any]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from headstart.errors import OptionError
 from headstart.serve.engine.acceptance import accept_history
+from headstart.serve.engine.archiving import archive_events
 from headstart.serve.errors import StoreUnavailable
 from headstart.serve.store.sqlite import SQLiteStore
 from tests.serve.simulation.checks import check_equal, check_policy, check_state
 from tests.serve.simulation.expectations import expect_declaration
 from tests.serve.simulation.model import PromiseBroken
+from tests.serve.simulation.raw_store import Copy
 from tests.serve.simulation.replica import Replica, SimulatedClock
 from tests.serve.simulation.world import World
 
@@ -21,6 +24,7 @@ class Machines:
     def __init__(self, world: World) -> None:
         self._world, self._rng = world, world.rng
         self._kept = {name: model.copied() for name, model in world.models.items()}  # an older copy of the store
+        self._copy: Copy | None = None
         self._deployed = self._n_replicas = 0  # the newest configuration that some replica has; replicas ever
 
     # -- beside the groups
@@ -80,6 +84,27 @@ class Machines:
     def fail(self, replica: Replica, name: str) -> None:
         """The disk of one machine, soon."""
         self._world.tell(f"    {replica.faults.arm(self._rng)}")
+
+    def archive(self, replica: Replica, name: str) -> None:
+        """Old events go into files, by a process of its own on this machine, or some of them before it fails."""
+        world, model, fired = self._world, self._world.models[name], replica.faults.n_fired
+        times = [row.time for row in model.decisions.values()]
+        before, size = self._rng.choice(times) if times else 0, self._rng.choice([3, 10, 100])
+        try:
+            archive_events(
+                replica.ledgers[name].store, name, before, world.raw.folder, {"by": "a seed"},
+                sources=world.sources, clock=replica.clock, slice_size=size,
+            )  # fmt: skip
+        except StoreUnavailable as error:
+            world.tell(f"    {type(error).__name__}: {error}")
+            if replica.faults.n_fired == fired:
+                raise PromiseBroken(f"archiving failed without a cause: {error}") from None
+        except OptionError as error:  # a policy that cannot be saved
+            world.tell(f"    {error}")
+        for row in world.raw.rows(name, model.head):
+            check_equal("what archiving appends", row.kind, "archived")
+            model.take(row)
+            world.tell(f"    up to {row.body['file']['through']}")
 
     # -- processes
 
@@ -154,11 +179,12 @@ class Machines:
     def keep_copy(self, replica: Replica, name: str) -> None:
         """What the store is now, for later."""
         self._kept = {each: model.copied() for each, model in self._world.models.items()}
+        self._copy = self._world.raw.copy()
 
     def go_back(self, replica: Replica, name: str) -> None:
         """The store becomes an older copy of itself; whoever has folded more must notice, until that is accepted."""
         world = self._world
-        if any(model.config is None for model in self._kept.values()):
+        if self._copy is None or any(model.config is None for model in self._kept.values()):
             return
         for other in world.replicas:
             for each in world.models:
@@ -166,8 +192,8 @@ class Machines:
                 is_current = other.epoch(each) == world.raw.epoch()
                 if is_current and other.fold(each).position > self._kept[each].head:
                     world.lost.add((other.number, each))
-        heads = {each: model.head for each, model in self._kept.items()}
-        world.raw.go_back(heads, {each: list(model.decisions.values()) for each, model in self._kept.items()})
+        assert self._copy is not None
+        world.raw.go_back(self._copy, {each: model.head for each, model in self._kept.items()})
         world.models.update({each: model.copied() for each, model in self._kept.items()})
         world.tell(f"    to { ({each: model.head for each, model in world.models.items()}) }, lost for {world.lost}")
         if self._rng.random() < 0.4:

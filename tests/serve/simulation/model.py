@@ -7,6 +7,7 @@ what counts, in its order, so that a twin of the policy can be taught the same.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -84,6 +85,12 @@ class Model:
     tripped: dict[str, int] = field(default_factory=dict)  # those in force, in the order of their events
     bounds: Bounds = UNBOUNDED
     closed_through: int = 0
+    over: list[Row] = field(default_factory=list)  # decisions that are in archives alone
+    gone: Counter[str] = field(default_factory=Counter)  # outcomes that are, by kind
+    first: dict[int, Body] = field(default_factory=dict)  # what counts of each decision, by its sequence number
+    noted: dict[tuple[str, str], Row] = field(default_factory=dict)  # outcomes that are known, by kind and id
+    links: list[tuple[int, int]] = field(default_factory=list)  # events, and the decisions that they are about
+    closes: list[tuple[int, int]] = field(default_factory=list)  # events that closed windows, up to which decision
     flying: list[Flown] = field(default_factory=list)
     held: list[Flown] | None = None  # what was in flight when it was frozen
 
@@ -100,10 +107,37 @@ class Model:
         twin.learnt, twin.counting, twin.logs = list(self.learnt), list(self.counting), list(self.logs)
         twin.aside, twin.retired = dict(self.aside), dict(self.retired)
         twin.since, twin.tripped = dict(self.since), dict(self.tripped)
+        twin.over, twin.gone, twin.first = list(self.over), Counter(self.gone), dict(self.first)
+        twin.noted, twin.links, twin.closes = dict(self.noted), list(self.links), list(self.closes)
         twin.come = {i: {name: list(each) for name, each in come.items()} for i, come in self.come.items()}
         twin.flying = [copy(each) for each in self.flying]
         twin.held = None if self.held is None else list(self.held)
         return twin
+
+    @property
+    def made(self) -> list[Row]:
+        """Every decision, in their order."""
+        return sorted([*self.over, *self.decisions.values()], key=lambda row: row.sequence)
+
+    def archive(self, row: Row) -> None:
+        """What an archived stretch leaves in the store; the rest is over."""
+        through = row.body["file"]["through"]
+        closed = max((last for sequence, last in self.closes if sequence <= through), default=0)
+        closed = closed if self.has_default or self.settles else through
+        if row.body["open_after"] != closed or not 0 < through < row.sequence:
+            raise PromiseBroken(f"event {row.sequence} archives {row.body}, windows were closed up to {closed}")
+        kept = {about for sequence, about in self.links if sequence > through}
+        for rows in self.units.values():
+            kept |= {rows[-1].sequence, rows[-1].about or rows[-1].sequence}
+        kept |= {each.sequence for each in self.decisions.values() if closed < each.sequence}
+        for event_id, each in list(self.decisions.items()):
+            if each.sequence <= through and each.sequence not in kept:
+                self.over.append(self.decisions.pop(event_id))
+                self.come.pop(event_id, None)
+        for (kind, event_id), each in list(self.noted.items()):
+            if each.sequence <= through and each.about not in kept:
+                del self.noted[kind, event_id], self.outcomes[kind][event_id]
+                self.gone[kind] += 1
 
     @property
     def newest(self) -> int:
@@ -223,14 +257,17 @@ class Model:
 
     def erase(self, left: dict[int, Row]) -> None:
         """Decisions are what is left of them: wherever one is known, it is known so."""
+        known = {row.sequence: row for row in self.made}
         for row in left.values():
-            before, body = self.decisions[row.event_id or ""], row.body
+            before, body = known[row.sequence], row.body
             kept = {name: each for name, each in body.items() if name not in ("is_redacted", "is_clipped", "unit")}
             if kept != {**{name: each for name, each in before.body.items() if name != "unit"}, "context": {}}:
                 raise PromiseBroken(f"decision {row.sequence} is {body} after it was erased")
             if "is_redacted" not in body or ("unit" in body and body["unit"] == before.body["unit"]):
                 raise PromiseBroken(f"decision {row.sequence} still says who it was for: {body}")
-            self.decisions[row.event_id or ""] = row
+            if self.decisions.get(row.event_id or "") == before:
+                self.decisions[row.event_id or ""] = row
+            self.over = [row if each == before else each for each in self.over]
             if "unit" in body:
                 self.units.pop(before.body["unit"], None)
                 self.note(row)
@@ -258,6 +295,8 @@ class Model:
             raise PromiseBroken(f"event {row.sequence} follows {self.head}")
         if row.time < self.time:
             raise PromiseBroken(f"event {row.sequence} is earlier than the one before it")
+        if row.about is not None:
+            self.links.append((row.sequence, row.about))
         if row.kind == "decision":
             self._take_decision(row)
             self.head, self.time = row.sequence, row.time
@@ -368,6 +407,9 @@ class Model:
     def _take_outcome(self, row: Row) -> None:
         assert row.event_id is not None
         self.outcomes[row.kind][row.event_id] = row.body["outcome"]
+        self.noted[row.kind, row.event_id] = row
+        if row.kind == "outcome":
+            self.first[row.about or 0] = row.body
         if row.kind == "part":
             self.note_part(row.event_id, row.body)
         if row.kind == "outcome" and self.present.outcomes:
@@ -392,6 +434,7 @@ class Model:
             self._count(Counted(row.sequence, each.sequence, each.body, value, first is None))
             self._forget(row.time)
         self.closed_through = due[-1].sequence
+        self.closes.append((row.sequence, self.closed_through))
 
     def _count(self, counted: Counted) -> None:
         self.learnt.append(counted)
@@ -426,6 +469,8 @@ class Model:
         elif row.kind == "frozen":
             self.held = list(self.flying) if self.frozen_at is None else self.held
             self.frozen_at = self.frozen_at or row.sequence
+        elif row.kind == "archived":
+            self.archive(row)
         elif row.kind == "unfrozen":
             self.frozen_at = self.held = None
         elif row.kind == "rolled_back":

@@ -5,22 +5,33 @@ from __future__ import annotations
 import json
 import random
 import sqlite3
+from pathlib import Path
+from typing import NamedTuple
 
-from headstart.serve.store.events import write_body
+import pyarrow.parquet as pq
+
 from tests.serve.simulation.model import Row
 
 _EVENTS = """
 SELECT sequence, kind, event_id, time, about, body FROM events
 WHERE experiment = ? AND sequence > ? ORDER BY sequence"""
-_PUT_BACK = "UPDATE events SET body = ? WHERE experiment = ? AND sequence = ? AND body <> ?"
+_NAMES = ("sequence", "kind", "event_id", "time", "about")
 _SNAPSHOTS = "SELECT experiment, kind, sequence, body FROM snapshots ORDER BY experiment, kind, sequence"
 _SPOIL = "UPDATE snapshots SET body = ? WHERE experiment = ? AND kind = ? AND sequence = ?"
 
 
+class Copy(NamedTuple):
+    """What a store and its archives were."""
+
+    rows: list[tuple[object, ...]]
+    files: dict[str, bytes]
+
+
 class RawStore:
-    """A connection of its own, which never fails."""
+    """A connection of its own, which never fails; archives are beside it."""
 
     def __init__(self, path: str) -> None:
+        self.folder = Path(path).parent / "archives"
         self._connection = sqlite3.connect(path, timeout=0.0, isolation_level=None)
 
     def close(self) -> None:
@@ -56,20 +67,32 @@ class RawStore:
         """A store without a cache."""
         self._connection.execute("DELETE FROM snapshots")
 
-    def go_back(self, heads: dict[str, int], decisions: dict[str, list[Row]]) -> None:
-        """Lose what came after these sequence numbers, as a standby that lags does when it takes over.
+    def archived(self, experiment: str) -> list[Row]:
+        """Every event that is in an archive; those of files that were written anew come last."""
+        found: list[Row] = []
+        for path in sorted(self.folder.glob(f"{experiment}-*.parquet"), key=lambda path: "~" in path.name):
+            table = pq.read_table(path).to_pylist()
+            found += [Row(*(each[name] for name in _NAMES), json.loads(each["body"])) for each in table]
+        return found
 
-        Decisions that were erased since are what they were.
-        """
-        for experiment, rows in decisions.items():
-            for row in rows:
-                body = write_body(row.body)
-                self._connection.execute(_PUT_BACK, (body, experiment, row.sequence, body))
+    def copy(self) -> Copy:
+        """All events, and the archives, for later."""
+        copied = {path.name: path.read_bytes() for path in self.folder.glob("*.parquet")}
+        return Copy(self._connection.execute("SELECT * FROM events").fetchall(), copied)
+
+    def go_back(self, copy: Copy, heads: dict[str, int]) -> None:
+        """Become an older copy, as a standby that lags is when it takes over."""
+        self._connection.execute("BEGIN IMMEDIATE")
+        self._connection.execute("DELETE FROM events")
+        self._connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)", copy.rows)
         for experiment, head in heads.items():
-            for table in ("events", "snapshots"):
-                self._connection.execute(
-                    f"DELETE FROM {table} WHERE experiment = ? AND sequence > ?", (experiment, head)
-                )
+            self._connection.execute(
+                "DELETE FROM snapshots WHERE experiment = ? AND sequence > ?", (experiment, head)
+            )
+        self._connection.execute("COMMIT")
+        self.folder.mkdir(exist_ok=True)
+        for name, written in copy.files.items():
+            (self.folder / name).write_bytes(written)
 
 
 def _flip(rng: random.Random, body: str) -> str:

@@ -45,7 +45,7 @@ class Simulation:
             (people.trip, 2), (people.resume, 2),
             (callers.erase, 2),
             (machines.look, 6), (machines.check, 2), (machines.jump, 4), (machines.fail, 6),
-            (machines.save_snapshot, 3), (machines.spoil_snapshot, 2),
+            (machines.save_snapshot, 3), (machines.spoil_snapshot, 2), (machines.archive, 2),
             (machines.add, 2), (machines.remove, 1), (machines.restart, 3), (machines.deploy, 2),
             (machines.keep_copy, 2), (machines.go_back, 1), (machines.accept, 1),
         ]  # fmt: skip

@@ -22,10 +22,10 @@ from headstart.serve.engine.opening import load_fold
 from headstart.serve.engine.sources import Sources
 from headstart.serve.errors import StoreCorrupt, UnknownExperiment
 from headstart.serve.store import events as kinds
-from headstart.serve.store.archives import Archive, ArchiveFile, write_archive
+from headstart.serve.store.archives import Archive, ArchiveFile, write_stretch
 from headstart.serve.store.events import Body, Event, read_body
 from headstart.serve.store.questions import FORGET_SNAPSHOTS, READ_BEFORE, READ_CLOSES, READ_ROWS, SAVE_SNAPSHOT
-from headstart.serve.store.reader import CHECKPOINT, Reader
+from headstart.serve.store.reader import CHECKPOINT, FOLD, Reader
 from headstart.serve.store.store import Store, Transaction
 
 SLICE = 100_000  # events of a file: what is in memory, and leaves the store in one turn
@@ -55,7 +55,7 @@ def archive_events(
     while after < limit:
         rows = store.query(READ_ROWS, (experiment, after, limit, slice_size))
         name = f"{experiment}-{after + 1}-{rows[-1][0]}-{rows[-1][7][:8]}.parquet"
-        file = write_archive(folder, name, rows, after)
+        file = write_stretch(folder, name, rows, after)
         if Archive(experiment, [file]).read_file(file) != rows:
             raise StoreCorrupt(f"the archive {file.path} does not read as what was written: nothing was deleted")
         _hand_over(store, fold, file, after, {**body, "rows": len(rows)}, clock)
@@ -79,7 +79,8 @@ def _find_open(turn: Transaction, fold: Fold, file: ArchiveFile) -> int:
     archived, name = Reader(turn.query).last(fold.name, kinds.ARCHIVED), fold.name
     before: int = 0 if archived is None else archived.body["open_after"]
     closes = turn.query(READ_CLOSES, (name, file.after, file.through))
-    return max([before, *(read_body(body)["through"] for _, _, body in closes)])
+    closed: list[int] = [read_body(body)["through"] for _, _, body in closes]
+    return max([before, *closed])
 
 
 def _hand_over(
@@ -101,7 +102,8 @@ def _hand_over(
         told = {**body, "file": file.as_dict(), "open_after": open_after, "checkpoint": [fold.position, digest]}
         now = max(int(clock() * 1e6), head.time)
         archived = turn.insert([Event(head.sequence + 1, name, kinds.ARCHIVED, None, now, None, told)])
-        turn.execute(FORGET_SNAPSHOTS, (name, CHECKPOINT))
+        for kind in (FOLD, CHECKPOINT):
+            turn.execute(FORGET_SNAPSHOTS, (name, kind))
         turn.execute(SAVE_SNAPSHOT, (name, CHECKPOINT, fold.position, checkpoint.decode()))
         turn.take_away(file.through, open_after)
     fold.apply(archived[0])

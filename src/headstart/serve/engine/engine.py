@@ -38,6 +38,7 @@ from headstart.serve.engine.health import ExperimentHealth, Health, describe_hea
 from headstart.serve.engine.history import Past
 from headstart.serve.engine.ledger import Ledger
 from headstart.serve.engine.opening import open_store
+from headstart.serve.engine.retaining import Retainer
 from headstart.serve.engine.roster import Roster
 from headstart.serve.engine.starting import StartState
 from headstart.serve.engine.state import Sight, State
@@ -64,6 +65,8 @@ class Engine:
     def __init__(self, config: ServiceConfig, store: Store, clock: Callable[[], float], deadline: float) -> None:
         self.config, self._store, self._clock, self._deadline = config, store, clock, deadline
         self._roster = Roster(config, store, clock)
+        self._retainer = Retainer(lambda: self._roster.ledgers, clock)
+        self._retainer.begin(config.retention)
 
     @property
     def _ledgers(self) -> Mapping[str, Ledger]:
@@ -130,6 +133,7 @@ class Engine:
             raise OptionError("store cannot change while the service runs: start it again")
         before, deadline = (ServerOptions.read(each.server).deadline for each in (self.config, config))
         told = self._roster.reload(config)
+        self._retainer.begin(config.retention)
         self.config, self._deadline = config, deadline if self._deadline == before else self._deadline
         return told
 
@@ -341,6 +345,7 @@ class Engine:
 
     def close(self) -> None:
         """Finish what was asked, keep snapshots, let go of the store."""
+        self._retainer.close()
         try:
             self._roster.close()
         finally:

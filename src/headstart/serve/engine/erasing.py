@@ -26,7 +26,7 @@ from headstart.serve.store.archives import ArchiveFile
 from headstart.serve.store.chain import digest_row
 from headstart.serve.store.events import Body, DecisionBody, Event, decision_body, write_body
 from headstart.serve.store.questions import FORGET_SNAPSHOTS, OVERWRITE
-from headstart.serve.store.reader import CHECKPOINT, FOLD, Reader
+from headstart.serve.store.reader import CHECKPOINT, FOLD, REPORT, Reader
 from headstart.serve.store.store import Store, Transaction
 from headstart.serve.units import Unit
 
@@ -84,7 +84,7 @@ class Eraser:
                 self._transaction.execute(OVERWRITE, (write_body(left), self._experiment, event.sequence))
         if erased:
             self._overwrite_files({event.sequence: event for event in erased})
-            for kind in (FOLD, CHECKPOINT):
+            for kind in (FOLD, REPORT, CHECKPOINT):
                 self._transaction.execute(FORGET_SNAPSHOTS, (self._experiment, kind))
         return erased
 

@@ -262,7 +262,7 @@ class Fold:
         elif event.kind in (kinds.TRIPPED, kinds.RESUMED):
             self.guards.take(event)
         elif event.kind == kinds.REDACTED:
-            self.reckoning.redact()
+            self.reckoning.redact(event.sequence)
             self.flight.redact(sequence for sequence, _ in event.body["decisions"])
             if self.config.contexts:
                 self._policy = None

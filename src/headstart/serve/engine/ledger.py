@@ -46,6 +46,7 @@ SNAPSHOT_EVERY = 20_000  # events
 _PROBE_BYTES = 1 << 18  # a full disk still takes a few: it is writable again when there is room for many
 _MEND_SECONDS = 10.0  # between two tries to fold a broken experiment; the first come sooner
 _FIRST_MEND = 0.2  # seconds: a read that failed once seldom fails twice
+_SCRUB_SECONDS = 1.0  # between two tries to leave nothing of what was erased
 _LOOK_SECONDS = 0.2  # between two looks at other processes and at windows
 
 logger = logging.getLogger("headstart.serve")
@@ -95,7 +96,7 @@ class Ledger:
         self._told: Body | None = None  # the warm start that the log has heard of
         self._saved = 0  # the sequence number of the last snapshot
         self._is_scrubbed = False  # whether nothing is left of what was erased
-        self._looked = self._mended = -1e9
+        self._looked = self._mended = self._scrubbed = -1e9
         self._patience = _FIRST_MEND  # seconds until the next try to mend it
 
     def open(self) -> None:
@@ -207,7 +208,8 @@ class Ledger:
             self._head = transaction.head
             self.duplicates += sum(isinstance(each, Receipt) and each.status == "duplicate" for each in answers)
         self._settle()
-        self._scrub()
+        if any(event.kind == kinds.REDACTED for event in turn.events):
+            self._scrub()
         if turn.events:
             self.status.committed = self.ticks()
         if self.on_commit is not None:
@@ -314,10 +316,12 @@ class Ledger:
                 self.run_group([CloseAsk(self.name)])
             self.save_snapshot(SNAPSHOT_EVERY)
             self.save_offered()
-        self._scrub()
+        if not self._is_scrubbed and self.ticks() - self._scrubbed >= _SCRUB_SECONDS:
+            self._scrub()
 
     def _scrub(self) -> None:
-        """Leave nothing of what was erased where it is no longer looked for; tried again at every look."""
+        """Leave nothing of what was erased where it is no longer looked for; while somebody reads there, it waits."""
+        self._scrubbed = self.ticks()
         if not self._is_scrubbed:
             with suppress(StoreUnavailable, OSError):
                 clear_files(self.reader, self.name)
@@ -424,8 +428,9 @@ class Ledger:
 
     def _keep(self, kind: str, position: int, body: bytes) -> None:
         with self.store.writing(self.name) as transaction:
-            erased = Reader(transaction.query).last(self.name, kinds.REDACTED)
-            if erased is not None and erased.sequence > position:
-                return  # it may hold what is to be forgotten
+            reader = Reader(transaction.query)
+            for event in (reader.last(self.name, each) for each in (kinds.REDACTED, kinds.ARCHIVED)):
+                if event is not None and event.sequence > position:
+                    return  # it may hold what is to be forgotten, or rest on events that are no longer here
             transaction.execute(SAVE_SNAPSHOT, (self.name, kind, position, body.decode()))
             transaction.execute(DROP_SNAPSHOTS, (self.name, kind, self.name, kind))

@@ -79,9 +79,13 @@ class Reckoning:
             self.aside.pop(event.about, None)
         self._rewrite(event.sequence)
 
-    def redact(self) -> None:
-        """Watch contexts anew: which ones were the least and greatest without a person's, nobody can know."""
+    def redact(self, sequence: int) -> None:
+        """Watch contexts anew: which ones were the least and greatest without a person's, nobody can know.
+
+        What counts stays; a report, which may have looked at contexts, begins anew all the same.
+        """
         self.tally.column_extremes = {}
+        self.rewritten = sequence
 
     def _rewrite(self, sequence: int) -> None:
         self.rewritten = sequence

@@ -14,7 +14,7 @@ _OF_DRAWS = ("action", "version", "is_holdout", "fell_back")  # the rest comes w
 OUTCOMES = (kinds.OUTCOME, kinds.LATE, kinds.DANGLING, kinds.CONFLICTING, kinds.PART, kinds.EARLY)
 
 
-class Decided(NamedTuple):
+class KnownDecision(NamedTuple):
     """A decision."""
 
     sequence: int
@@ -33,7 +33,7 @@ class Memory:
     """Decisions and outcomes by their ids, units by their names. `add` takes a fault."""
 
     def __init__(self, add: Callable[[str], None]) -> None:
-        self.decided: dict[str, Decided] = {}
+        self.decided: dict[str, KnownDecision] = {}
         self.kept: dict[str, Trace] = {}  # by unit
         self.parts = PartChecks(add)
         self.reported: dict[tuple[str, str], Reported] = {}  # by event id and kind
@@ -67,7 +67,7 @@ class Memory:
         if event.kind != kinds.DECISION:
             return
         event_id, unit = event.event_id or "", event.body.get("unit")
-        self.decided[event_id] = Decided(event.sequence, event.time)
+        self.decided[event_id] = KnownDecision(event.sequence, event.time)
         if unit is not None and "follows" not in event.body:
             self.keep_draw(unit, event)
         elif unit in self.kept:

@@ -26,7 +26,7 @@ from headstart.serve.engine.draw import draw_action, draw_by_id
 from headstart.serve.engine.erasure_checks import ErasureChecks
 from headstart.serve.engine.fold import Fold
 from headstart.serve.engine.parts import decision_id
-from headstart.serve.engine.remembering import OUTCOMES, Decided, Memory
+from headstart.serve.engine.remembering import OUTCOMES, KnownDecision, Memory
 from headstart.serve.engine.repeats import find_share, is_kept, repeat_draw
 from headstart.serve.engine.snapshot import is_of_this_version
 from headstart.serve.engine.sources import Sources
@@ -267,7 +267,7 @@ class _Walk:
             self._cloud(event.sequence)
         if event.event_id in self._memory.decided:
             verification.add(f"{at} is the second one of its event id")
-        self._memory.decided[event.event_id] = Decided(event.sequence, event.time)
+        self._memory.decided[event.event_id] = KnownDecision(event.sequence, event.time)
         share = find_share(self._fold, self._memory.kept.get(body.get("unit") or ""), event.time)
         if body.get("unit") is not None and not self._check_unit(event, at):
             return

@@ -69,7 +69,7 @@ class ArchiveFile(NamedTuple):
         return self._asdict()
 
 
-def find_files(archived: Iterable[Event], redacted: Iterable[Event]) -> list[ArchiveFile]:
+def find_archive_files(archived: Iterable[Event], redacted: Iterable[Event]) -> list[ArchiveFile]:
     """The files in force: those of `archived` events, in the place of which erasures may have put others."""
     files = {each.name: each for event in archived for each in [ArchiveFile(**event.body["file"])]}
     for event in redacted:
@@ -79,7 +79,7 @@ def find_files(archived: Iterable[Event], redacted: Iterable[Event]) -> list[Arc
     return sorted(files.values(), key=lambda each: each.after)
 
 
-def write_archive(folder: Path, name: str, rows: Sequence[Row], before: int) -> ArchiveFile:
+def write_stretch(folder: Path, name: str, rows: Sequence[Row], before: int) -> ArchiveFile:
     """Rows (sequence, experiment, kind, event id, time, about, body, hash) after an event as a whole file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -186,5 +186,5 @@ class Archive:
         rows = [(*row[:6], bodies.get(row[0], row[6]), row[7]) for row in self.read_file(file)]
         stem = file.name.removesuffix(".parquet").partition("~")[0]
         name = f"{stem}~{digest_row(tuple(sorted(left)))[:8]}.parquet"
-        written = write_archive(self.path_of(file).parent, name, rows, file.after)
+        written = write_stretch(self.path_of(file).parent, name, rows, file.after)
         return written._replace(through=file.through, hash=file.hash)

@@ -8,7 +8,7 @@ from pathlib import Path
 from headstart.serve.errors import StoreCorrupt
 from headstart.serve.store import events as kinds
 from headstart.serve.store import questions
-from headstart.serve.store.archives import Archive, find_files
+from headstart.serve.store.archives import Archive, find_archive_files
 from headstart.serve.store.chain import GENESIS, digest_row, next_hash
 from headstart.serve.store.events import NOTHING, Body, DecisionBody, Event, Learnt, Row, decision_body, read_body
 from headstart.serve.store.store import Head, Query, Question
@@ -51,7 +51,7 @@ class Reader:
         archived = list(self.all_of(experiment, kinds.ARCHIVED))
         if not archived:
             return None
-        files = find_files(archived, self.all_of(experiment, kinds.REDACTED))
+        files = find_archive_files(archived, self.all_of(experiment, kinds.REDACTED))
         known = self._opened.get(experiment)
         if known is None or known.files != files:
             known = self._opened[experiment] = Archive(experiment, files, self._folder)
@@ -95,8 +95,10 @@ class Reader:
         rows = self._query(questions.READ_HASH, (experiment, sequence))
         if not rows:
             archive = self.archive(experiment)
-            if archive is not None and sequence <= archive.through and not archive.find_missing():
-                rows = archive.query(questions.READ_HASH, (experiment, sequence))
+            if archive is not None and sequence <= archive.through:
+                rows = [(file.hash,) for file in archive.files if file.through == sequence]
+                if not rows and not archive.find_missing():
+                    rows = archive.query(questions.READ_HASH, (experiment, sequence))
         return rows[0][0] if rows else None
 
     def events(self, experiment: str, after: int = 0, limit: int | None = None) -> Iterator[Event]:

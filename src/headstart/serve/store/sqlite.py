@@ -32,7 +32,7 @@ from headstart.serve.store.store import NOTHING, Found, Head, Known, Question, S
 from headstart.serve.store.traces import add_trace
 
 _BUSY_SECONDS = 10.0
-_SCRUB_MILLISECONDS = 200  # that nobody decides while the write-ahead log is to be emptied
+_SCRUB_MILLISECONDS = 50  # that nobody decides while the write-ahead log is to be emptied
 _PAGE = 5_000  # rows moved at a time
 _FIND = """
 SELECT json_group_array(json_array(e.event_id, e.kind, e.sequence, e.time, e.body))

@@ -8,7 +8,7 @@ from sklearn.linear_model import LinearRegression
 
 import headstart as hs
 from headstart.errors import OptionError
-from headstart.estimates.shares import calibrate, cut
+from headstart.estimates.shares import calibrate, cut, move_beyond_chance
 
 
 def drain(evaluator, context, action) -> list[float]:
@@ -72,15 +72,15 @@ def test_what_calibration_moved_by_chance_is_no_error():
     """Contexts that have nothing to do with outcomes: calibration moves the means by chance alone, which 400 logs
     would see as errors that are too wide. Two right answers differ by sums of squares s, so what is left of the
     square is 0 in the mean but for what is cut off below: E max(z^2 - 1, 0) = 0.48 of s."""
-    from headstart.estimates.doubly_robust import _allow_for_moves
-
     rng, left, chance = np.random.default_rng(1), 0.0, 0.0
     for _ in range(400):
         terms = rng.standard_normal(200)
-        left += float(_allow_for_moves(np.zeros(200, dtype=np.int64), terms, 1, None)[0]) ** 2
+        left += float(move_beyond_chance(np.zeros(200, dtype=np.int64), terms, 1, None)[0]) ** 2
         chance += float(terms @ terms)
     assert left / chance == pytest.approx(0.48, abs=4 * 1.3 / np.sqrt(400))
-    np.testing.assert_allclose(_allow_for_moves(np.array([0, 1, 1]), np.array([3.0, 0.0, -2.0]), 3, None), [3, 2, 0])
+    np.testing.assert_allclose(
+        move_beyond_chance(np.array([0, 1, 1]), np.array([3.0, 0.0, -2.0]), 3, None), [3, 2, 0]
+    )
 
 
 def test_three_equal_outcomes_do_not_make_an_action_noiseless():

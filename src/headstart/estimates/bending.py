@@ -111,7 +111,7 @@ def _try_trees(
     return _Fit(found, errors)
 
 
-class Learnt(NamedTuple):
+class FixedRegression(NamedTuple):
     """A regression that was chosen, learnt from rows, for anybody."""
 
     units: StandardUnits
@@ -126,14 +126,16 @@ class Learnt(NamedTuple):
         return predict_actions(self.lines, expanded) if self.trees is None else self.trees.predict(standard, expanded)
 
 
-def learn_chosen(chosen: Predicted, actions: Integers, outcomes: Floats, n_actions: int, contexts: Floats) -> Learnt:
+def learn_chosen(
+    chosen: Predicted, actions: Integers, outcomes: Floats, n_actions: int, contexts: Floats
+) -> FixedRegression:
     """The regression that was chosen on these rows, learnt from all of them."""
     units = find_units(contexts)
     own = (units.apply(contexts),)
     (expanded,) = _expand(chosen.curves, own)
     trees = learn_trees(Rows(actions, outcomes, n_actions, *own, expanded), chosen.rounds) if chosen.rounds else None
     lines = fit(sum_rows(expanded, outcomes, actions, n_actions)) if trees is None else trees.lines
-    return Learnt(units, chosen.curves, lines, trees)
+    return FixedRegression(units, chosen.curves, lines, trees)
 
 
 def _expand(curves: Curves | None, matrices: tuple[Floats, ...]) -> tuple[Floats, ...]:

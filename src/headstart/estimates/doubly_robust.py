@@ -21,7 +21,7 @@ from headstart.estimates.missed import missed_by
 from headstart.estimates.population import find_shift
 from headstart.estimates.regression import Regressor, predict_others
 from headstart.estimates.ridge import standardise
-from headstart.estimates.shares import share_rows
+from headstart.estimates.shares import move_beyond_chance, share_rows
 from headstart.estimates.summary import CorrectedMeans, Summary, correct_means
 from headstart.logs.log import Log
 from headstart.randomness import RNG
@@ -81,7 +81,7 @@ def robust_means(
         missed = (1.0 - shift) * (outside.mean(axis=0) - inside.mean(axis=0))
         outside = inside.mean(axis=0) + shift * (outside - inside.mean(axis=0))
     residuals = outcomes - inside[np.arange(actions.size), actions]
-    allowances: Floats = np.hypot(_allow_for_moves(actions, moves * residuals, k, log.units), missed)
+    allowances: Floats = np.hypot(move_beyond_chance(actions, moves * residuals, k, log.units), missed)
     doubtful: tuple[int, ...] = ()
     if users is None and estimator is None:
         curves = missed_by(log, inside, shares)
@@ -94,21 +94,3 @@ def shape_left(actions: Integers, outcomes: Floats, residuals: Floats, n_actions
     """Of the residuals; `is_binary`: of the outcomes."""
     left = shape_of_rows(actions, residuals, n_actions)
     return left._replace(is_binary=bool(np.isin(outcomes, (0.0, 1.0)).all()))
-
-
-def _allow_for_moves(actions: Integers, terms: Floats, n_actions: int, units: Integers | None) -> Floats:
-    """How far cut and calibration moved each mean, (K,), beyond chance.
-
-    What they changed is the difference of two answers to one question: a sign of their error. The difference of two
-    right answers is chance, whose square is the sum of the terms' squares; it is taken off as far as it can be told:
-    a single row cannot tell its chance from what it moved, m rows of a kind can but for 1 / m of it.
-    """
-    allowances = np.zeros(n_actions)
-    for a in range(n_actions):
-        mine = np.flatnonzero(actions == a)
-        moved = terms[mine] if units is None else np.bincount(units[mine], terms[mine])
-        squares = float(moved @ moved)
-        if squares > 0.0:
-            untold = squares / float(np.abs(moved).sum()) ** 2
-            allowances[a] = np.sqrt(max(float(moved.sum()) ** 2 - squares * (1.0 - untold), 0.0))
-    return allowances

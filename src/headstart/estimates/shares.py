@@ -37,6 +37,24 @@ def share_rows(
     return shares, moves
 
 
+def move_beyond_chance(actions: Integers, terms: Floats, n_actions: int, units: Integers | None) -> Floats:
+    """How far cut and calibration moved each mean, (K,), beyond chance.
+
+    What they changed is the difference of two answers to one question: a sign of their error. The difference of two
+    right answers is chance, whose square is the sum of the terms' squares; it is taken off as far as it can be told:
+    a single row cannot tell its chance from what it moved, m rows of a kind can but for 1 / m of it.
+    """
+    allowances = np.zeros(n_actions)
+    for a in range(n_actions):
+        mine = np.flatnonzero(actions == a)
+        moved = terms[mine] if units is None else np.bincount(units[mine], terms[mine])
+        squares = float(moved @ moved)
+        if squares > 0.0:
+            untold = squares / float(np.abs(moved).sum()) ** 2
+            allowances[a] = np.sqrt(max(float(moved.sum()) ** 2 - squares * (1.0 - untold), 0.0))
+    return allowances
+
+
 def cut(shares: Floats, most: float) -> Floats:
     """Shares of which none is above `most` (at least 1/n); what is cut off goes to the others in proportion."""
     while True:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from headstart.arrays import Floats
-from headstart.estimates.bending import LINES, Learnt, choose_regression, learn_chosen
+from headstart.estimates.bending import LINES, FixedRegression, choose_regression, learn_chosen
 from headstart.estimates.cells import every_so_many
 from headstart.estimates.doubly_robust import RobustMeans, shape_left
 from headstart.estimates.missed import missed_by
@@ -89,7 +89,7 @@ def _fix_lines(table: AnyLog, sample: Log) -> _Fixed:
 class _Bent(NamedTuple):
     """A regression that bends, and every row of the sample predicted by others."""
 
-    learnt: Learnt
+    learnt: FixedRegression
     inside: Floats  # (n, K)
     how: str
 
@@ -110,7 +110,7 @@ def _choose_bent(sample: Log, most_rounds: int) -> _Bent | None:
     return _Bent(learnt, inside, chosen.how)
 
 
-def _fix_bent(table: AnyLog, sample: Log, learnt: Learnt, inside: Floats, how: str) -> _Fixed:
+def _fix_bent(table: AnyLog, sample: Log, learnt: FixedRegression, inside: Floats, how: str) -> _Fixed:
     """The same m for every row of the table, which come a batch at a time."""
     sums, k = table.action_sums(), table.n_actions
     totals, weighted = np.zeros(k), np.zeros(k)

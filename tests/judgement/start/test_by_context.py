@@ -24,8 +24,8 @@ def test_levels_of_a_subset_are_calibrated(strength: float):
 
 def test_a_level_at_the_average_user_by_hand():
     """Four rows of one action at x = -1, 1, -1, 1 with y = 2x. With one row of one unit more, their slope is
-    8 / (4 + 1) = 1.6, and where x stands by chance moves their mean by 1.6^2 / 4 = 0.64 in squares. A standard error of 2 keeps
-    4 - 0.64; of one of 1, half stays, for slopes are estimated; what is not known stays unknown."""
+    8 / (4 + 1) = 1.6, and where x stands by chance moves their mean by 1.6^2 / 4 = 0.64 in squares. A standard error
+    of 2 keeps 4 - 0.64; of one of 1, half stays, for slopes are estimated; what is not known stays unknown."""
     x = np.array([[-1.0], [1.0], [-1.0], [1.0]])
     log = hs.Log([0] * 4, 2.0 * x[:, 0], x, np.ones(4), n_actions=2)
     for error, kept in ((2.0, np.sqrt(4.0 - 0.64)), (1.0, np.sqrt(0.5))):

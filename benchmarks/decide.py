@@ -13,15 +13,19 @@ import argparse
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import duckdb
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 import headstart as hs
 from benchmarks.spark import start_spark
 from benchmarks.timing import cost_of, family_seconds, print_table
+from headstart.parts.tables.chances import chances_of
 
 N_COLUMNS, N_ACTIONS, N_LOG = 20, 5, 5_000
 COLUMNS = [f"c{j}" for j in range(N_COLUMNS)]
@@ -169,6 +173,34 @@ def compare(n_users: int, kinds: list[str], folder: Path, with_spark: bool, goes
     return rows
 
 
+def compare_wide(n_actions: int = 20, n_columns: int = 50, n_users: int = 1 << 14) -> list[list[str]]:
+    """Chances of a portion against the matrix products that LinUCB's are made of: x'theta and S'x of every action."""
+    rng = np.random.default_rng(0)
+    log, users = (np.column_stack([np.ones(n), rng.normal(size=(n, n_columns))]) for n in (N_LOG, n_users))
+    actions, width = rng.integers(n_actions, size=N_LOG), n_columns + 1
+    outcomes = (log * rng.normal(0.0, 0.3, (n_actions, width))[actions]).sum(axis=1) + rng.normal(0.0, 0.5, N_LOG)
+    gradient, ucb = (
+        hs.LinKnowledgeGradient.from_rows(log, actions, outcomes, n_actions, rng=0),
+        hs.LinUCB(n_actions, width),
+    )
+    for row in range(N_LOG):
+        ucb.update(log[row], int(actions[row]), float(outcomes[row]))
+    factors = rng.normal(size=(width, n_actions * (width + 1)))
+
+    def microseconds(job: Callable[[], object]) -> float:
+        took = []
+        for _ in range(5):
+            started = time.process_time()
+            job()
+            took.append(time.process_time() - started)
+        return min(took) / n_users * 1e6
+
+    with threadpool_limits(1):
+        product = microseconds(lambda: users @ factors)
+        each = {type(one).__name__: microseconds(partial(chances_of, one, users)) for one in (ucb, gradient)}
+    return [[name, f"{took:.1f}", f"{product:.1f}", f"{took / product:.2f}"] for name, took in each.items()]
+
+
 def run_job(job: str, given: list[str]) -> None:
     paths = [Path(each) for each in given]
     if job == "copy":
@@ -187,11 +219,18 @@ def main() -> None:
     parser.add_argument("--kinds", default=",".join(BARS).replace("linear, exploring", "linear; exploring"))
     parser.add_argument("--goes", type=int, default=2)
     parser.add_argument("--spark", action="store_true")
+    parser.add_argument(
+        "--wide", action="store_true", help="only: chances with K = 20 and d = 50, by matrix products"
+    )
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--job", nargs="+")
     given = parser.parse_args()
     if given.job:
         run_job(given.job[0], given.job[1:])
+        return
+    if given.wide:
+        header = ["20 actions, 50 columns", "microseconds a user", "matrix products", "ratio"]
+        print_table("Chances of many users at once, on one thread", header, compare_wide())
         return
     kinds = [kind.replace(";", ",") for kind in given.kinds.split(",")]
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:

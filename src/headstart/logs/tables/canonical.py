@@ -95,7 +95,7 @@ def is_infinite(column: ir.FloatingColumn) -> ir.BooleanValue:
     return column.isinf() if known else column.abs() > sys.float_info.max
 
 
-def is_finite(column: ir.FloatingColumn) -> ir.BooleanColumn:
+def is_number(column: ir.FloatingColumn) -> ir.BooleanColumn:
     """Whether a value is a number: false of NaN (to a database above every other) and of infinity, null of null."""
     return column.abs() <= sys.float_info.max
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from headstart.arrays import Floats
 from headstart.logs.encoding import is_gap
-from headstart.logs.tables.canonical import as_float_column, is_finite
+from headstart.logs.tables.canonical import as_float_column, is_number
 from headstart.logs.tables.columns import Roles
 from headstart.logs.tables.expressions import Schema
 from headstart.logs.tables.faults import Counted, Fault, is_chance
@@ -61,7 +61,7 @@ class Glanced:
 
 
 @dataclass(frozen=True)
-class Sight:
+class UncheckedRows:
     """The rows of a source as a glance sees them."""
 
     rows: ir.Table
@@ -116,7 +116,7 @@ class Sight:
         if column == self.roles.propensity:
             return is_chance(rows[name]).sum()
         if kind.is_floating():
-            return is_finite(rows[name]).sum()
+            return is_number(rows[name]).sum()
         return (~missing_in(name, kind)(rows)).sum()
 
 

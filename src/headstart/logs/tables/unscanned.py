@@ -13,7 +13,7 @@ from headstart.logs.tables import statistics
 from headstart.logs.tables.asked import Asked
 from headstart.logs.tables.connection import is_ours, log_errors
 from headstart.logs.tables.faults import list_faults, unreadable
-from headstart.logs.tables.glance import AskSums, Glanced, Sight
+from headstart.logs.tables.glance import AskSums, Glanced, UncheckedRows
 from headstart.logs.tables.labels import as_label, can_be_labels, read_actions
 from headstart.logs.tables.scan import arrange, scan
 from headstart.logs.tables.scanned import Scanned
@@ -81,12 +81,12 @@ class Unscanned:
         """These sums at the indices of their actions, if all rows can be used as they are."""
         arranged, asked = self._arranged, self._asked
         schema, roles = arranged.schema, arranged.roles
-        sight = Sight(arranged.rows, schema, roles, list_faults(schema, roles, asked))
+        unchecked = UncheckedRows(arranged.rows, schema, roles, list_faults(schema, roles, asked))
         with log_errors(self._opened.place):
             try:
                 if self._can_glance is None:
-                    self._can_glance = self._is_plain() and sight.are_actions_few()
-                found = sight.glance(contexts, ask) if self._can_glance else None
+                    self._can_glance = self._is_plain() and unchecked.are_actions_few()
+                found = unchecked.glance(contexts, ask) if self._can_glance else None
             except Exception as error:
                 if isinstance(error, HeadstartError) or is_ours(error):
                     raise

@@ -1,11 +1,9 @@
-"""The core: many runs of UCB + IPSW, one decision at a time, and the time to the first one."""
+"""The core: many runs of UCB + IPSW, and one decision at a time; first_call.py has the time to the first one."""
 
 from __future__ import annotations
 
 import math
 import random
-import subprocess
-import sys
 from typing import Any
 
 import numba
@@ -20,10 +18,9 @@ RUNS, ROUNDS, N_LOG, K, D = 500, 1000, 100, 3, 6
 
 
 def main() -> None:
-    """Print the three tables."""
+    """Print the two tables."""
     simulation()
     decisions()
-    start_up()
 
 
 def simulation() -> None:
@@ -242,27 +239,6 @@ def decisions() -> None:
         ("library", "microseconds", "headstart UCB is"),
         [(name, f"{1e6 * s:.2f}", "" if s == base else f"{s / base:.1f} times faster") for name, s in micro.items()],
     )
-
-
-def start_up() -> None:
-    """(c) Time to import headstart and to the first decision, in new processes with a warm compile cache."""
-    clock = "import time; t = time.perf_counter(); "
-    ours, stop = clock + "import headstart as hs; ", "print(time.perf_counter() - t)"
-    warm = "hs.IPSWeighting(hs.Log([0, 1], [0.0, 1.0], propensities=[0.5, 0.5]))"
-    jobs = {
-        "import numba (the floor)": clock + "import numba; " + stop,
-        "import headstart": ours + stop,
-        "... and one UCB decision": ours + "hs.UCB(10).play(); " + stop,
-        "... and a warm start's first decision": ours + f"hs.WarmStart(hs.UCB(2), {warm}, rng=1).play(); " + stop,
-    }
-    rows = []
-    for name, code in jobs.items():
-        seconds = [
-            float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
-            for _ in range(4)
-        ]
-        rows.append((name, f"{min(seconds):.2f}"))
-    print_table("(c) Start-up, new process, compiled code from the disk cache", ("step", "seconds"), rows)
 
 
 if __name__ == "__main__":

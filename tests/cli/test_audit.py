@@ -1,20 +1,18 @@
 """`headstart audit`, run as a user would."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
+from tests.cli.calling import call_headstart
 from tests.judgement.audit.planted import Making, scaled, shifted_users
 
 NAMES = np.array(["banner", "video", "carousel"])
 
 
 def headstart(*arguments, cwd):
-    command = [sys.executable, "-m", "headstart.cli", "audit", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=300)
+    return call_headstart("audit", *arguments, cwd=cwd)
 
 
 def write_csv(path, log, header="arm,reward,pscore,age,likes,visits,height"):

@@ -13,13 +13,9 @@ import pyarrow.parquet as parquet
 import pytest
 
 import headstart as hs
+from tests.cli.calling import call_headstart
 
 OFFERS = ["none", "discount", "free, shipping"]
-
-
-def headstart(*arguments, cwd):
-    command = [sys.executable, "-m", "headstart.cli", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=300)
 
 
 def words(done):
@@ -63,7 +59,7 @@ def folder(tmp_path_factory):
 def test_three_generations_each_a_log_that_the_audit_passes(folder):
     """Log, campaign, outcomes, policy: three times; every campaign with its outcomes is a log to be used."""
     first = ("decide", "yesterday.csv", "customers.csv", "--action", "offer", "--outcome", "bought")
-    started = headstart(
+    started = call_headstart(
         *first, "--decide-on", "age", "--floor", "0.3", "--out", "1.parquet", "--save", "1.policy", cwd=folder
     )
     assert started.returncode == 0, started.stderr
@@ -72,13 +68,13 @@ def test_three_generations_each_a_log_that_the_audit_passes(folder):
     for generation in (1, 2, 3):
         decisions, policy, following = (folder / f"{generation}.parquet", f"{generation}.policy", generation + 1)
         if generation > 1:
-            done = headstart(
+            done = call_headstart(
                 "decide", policy, "customers.csv", "--floor", "0.3", "--out", decisions.name, "--json", cwd=folder
             )
             assert done.returncode == 0, done.stderr
             assert sum(json.loads(done.stdout)["actions"].values()) == 6_000
         write_outcomes(decisions, folder / "bought.csv", generation)
-        learnt = headstart(
+        learnt = call_headstart(
             *("learn", policy, "bought.csv", "--decisions", decisions.name, "--outcome", "bought", "--default", "0"),
             *("--out", f"{following}.policy", "--log", f"log-{generation}.parquet", "--json"),
             cwd=folder,
@@ -86,7 +82,7 @@ def test_three_generations_each_a_log_that_the_audit_passes(folder):
         assert learnt.returncode == 0, learnt.stderr
         told = json.loads(learnt.stdout)
         assert told["n_learnt"] + told["n_default"] == 6_000
-        audited = headstart("audit", f"log-{generation}.parquet", "--unit", "none", "--json", cwd=folder)
+        audited = call_headstart("audit", f"log-{generation}.parquet", "--unit", "none", "--json", cwd=folder)
         assert audited.returncode == 0, audited.stderr
         verdict = json.loads(audited.stdout)["verdict"]
         assert verdict["decision"] != "do not use it", verdict
@@ -99,17 +95,17 @@ def test_learning_by_the_services_rules(folder, tmp_path):
     """1: learnt; 2: came twice; 3: contradicts itself; 4: late; 5: nothing came; 99: nobody."""
     hs.ABTest(2, rng=0).save(tmp_path / "p.policy")
     write_csv(tmp_path / "users.csv", "id", [(i,) for i in range(1, 6)])
-    done = headstart("decide", "p.policy", "users.csv", "--out", "d.csv", cwd=tmp_path)
+    done = call_headstart("decide", "p.policy", "users.csv", "--out", "d.csv", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     rows = [(1, 1, 5), (2, 1, 5), (2, 1, 6), (3, 0, 5), (3, 1, 6), (4, 1, 20), (99, 1, 5)]
     write_csv(tmp_path / "o.csv", "id,outcome,at", rows)
     asked = ("learn", "p.policy", "o.csv", "--decisions", "d.csv", "--time", "at", "--until", "10", "--json")
-    told = json.loads(headstart(*asked, "--out", "q.policy", cwd=tmp_path).stdout)
+    told = json.loads(call_headstart(*asked, "--out", "q.policy", cwd=tmp_path).stdout)
     counts = {"n_decisions": 5, "n_learnt": 3, "n_waiting": 2, "n_default": 0, "n_out_of_range": 0}
     counts |= {"n_late": 1, "n_duplicate": 1, "n_conflicting": 1, "n_unknown": 1, "n_empty": 0}
     assert told == counts
     assert hs.load(tmp_path / "q.policy").readings().counts.sum() == 3
-    told = json.loads(headstart(*asked, "--default", "0", "--out", "q.policy", cwd=tmp_path).stdout)
+    told = json.loads(call_headstart(*asked, "--default", "0", "--out", "q.policy", cwd=tmp_path).stdout)
     assert (told["n_default"], told["n_waiting"]) == (2, 0)
     readings = hs.load(tmp_path / "q.policy").readings()
     assert readings.counts.sum() == 5
@@ -133,7 +129,7 @@ def test_killed_in_the_middle_it_leaves_nothing_and_again_it_decides_the_same(tm
     running.wait()
     assert not (tmp_path / "d.csv").exists()
     for name in ("d.parquet", "again.parquet"):
-        assert headstart("decide", "p.policy", "users.parquet", "--out", name, cwd=tmp_path).returncode == 0
+        assert call_headstart("decide", "p.policy", "users.parquet", "--out", name, cwd=tmp_path).returncode == 0
     one, two = (parquet.read_table(tmp_path / name) for name in ("d.parquet", "again.parquet"))
     assert one.num_rows == n
     assert one.equals(two)
@@ -160,7 +156,7 @@ def test_what_is_wrong_is_one_line_and_nothing_is_written(arguments, message, fo
         log = hs.read_log(folder / "yesterday.csv", action="offer", outcome="bought")
         hs.start(log, rng=0).save(folder / "0.policy")
     before = sorted(os.listdir(folder))
-    done = headstart(*arguments, cwd=folder)
+    done = call_headstart(*arguments, cwd=folder)
     assert done.returncode == 1
     assert message in words(done)
     assert "Traceback" not in done.stderr
@@ -169,6 +165,6 @@ def test_what_is_wrong_is_one_line_and_nothing_is_written(arguments, message, fo
 
 def test_help_teaches(folder):
     for command, said in (("decide", "POLICY_OR_LOG"), ("learn", "OUTCOMES")):
-        done = headstart(command, "--help", cwd=folder)
+        done = call_headstart(command, "--help", cwd=folder)
         assert done.returncode == 0
         assert said in done.stdout

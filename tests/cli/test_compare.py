@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
-import subprocess
-import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import numpy as np
 import pytest
@@ -16,13 +15,13 @@ from headstart.judgement.compare.policies import COLD, NAIVE
 from headstart.logs.log import Log
 from headstart.oracles import UCB
 from headstart.reports.compare_figure import draw_comparison
+from tests.cli.calling import call_headstart
 
 COLUMNS = ("--action", "ad", "--outcome", "click", "--contexts", "kind")
 
 
-def headstart(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "headstart.cli", "compare", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=300)
+def headstart(*arguments: str, cwd: Path) -> CompletedProcess[str]:
+    return call_headstart("compare", *arguments, cwd=cwd)
 
 
 @pytest.fixture

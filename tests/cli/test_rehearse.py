@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import csv
 import json
-import subprocess
-import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import numpy as np
 import pytest
 
+from tests.cli.calling import call_headstart
 
-def headstart(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "headstart.cli", "rehearse", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=300)
+
+def headstart(*arguments: str, cwd: Path) -> CompletedProcess[str]:
+    return call_headstart("rehearse", *arguments, cwd=cwd)
 
 
 @pytest.fixture

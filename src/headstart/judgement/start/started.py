@@ -365,7 +365,7 @@ class Started(Wrapper, Displayed):
             "users' worth": self.worth.tolist(),
         }
         headline = f"A policy that starts from a log of {self.audit.facts.n_rows:,} rows"
-        return Display(headline, self.reasons, columns)
+        return Display(headline, tuple(f"{each[:1].upper()}{each[1:]}." for each in self.reasons), columns)
 
     def _draw(self, axes: Any) -> None:
         self.summary.draw(axes, self.audit.facts.action_names)

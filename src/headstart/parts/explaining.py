@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Mapping
 
 import numpy as np
@@ -70,7 +71,8 @@ def explain_context(
     cases = tuple(
         Case(name, *row) for name, row in zip(names, np.stack(columns, axis=1).astype(float).tolist(), strict=True)
     )
-    asked = names[int(np.argmax(chances))] if action is None else str(action)
+    likeliest = max(cases, key=lambda case: (case.chance, -math.inf if math.isnan(case.expected) else case.expected))
+    asked = likeliest.name if action is None else str(action)
     if asked not in names:
         raise ActionError(f"unknown action {action!r}; known: {listed(names)}")
     return Explanation(asked, cases, user, outcome, type(inner).__name__)

@@ -57,10 +57,10 @@ class Explanation(Displayed):
     Examples
     --------
     >>> import headstart as hs
-    >>> log = hs.Log(["text", "video"] * 50, [0.0, 1.0, 0.0, 0.0, 1.0] * 20, propensities=[0.5] * 100)
+    >>> log = hs.Log(["text", "video"] * 50, [0.0, 1.0, 0.0, 0.0] * 25, propensities=[0.5] * 100)
     >>> told = hs.start(log, rng=1).explain()
-    >>> told.action
-    'text'
+    >>> told.best.name
+    'video'
     >>> [case.name for case in told.cases]
     ['text', 'video']
     """

@@ -55,6 +55,10 @@ print(policy)
 # `explanation` has the same in words, a line for each step. *Users' worth* is how many customers the log saves us from trying
 # an offer on, as far as it is believed.
 #
+# Why would a customer get one offer and not the other? The policy says so itself.
+
+print(policy.explain())
+
 # ## What will happen if it is switched on?
 
 rehearsal = hs.rehearse(log, users_per_day=200, days=10, runs=10)

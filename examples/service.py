@@ -102,6 +102,13 @@ for action in state["actions"]:
 # `/metrics` is for Prometheus, and an alarm on the page names what is wrong in words. [The decision service](../docs/serve.md) has every
 # path, and how to freeze, roll back or withdraw the log.
 #
+# ## Why did this user get this ad?
+#
+# Each decision has a page of its own, `headstart explain ads.toml EVENT_ID` says the same in a terminal, and so does this:
+
+why = httpx.get(f"{address}/v1/ads/decisions/{decision['event_id']}").json()
+print(why["sentence"], *why["why"], sep="\n")
+
 # ## Its log is the next log
 
 text = httpx.get(f"{address}/v1/ads/log", params={"format": "jsonl"}).text

@@ -12,7 +12,8 @@ import headstart as hs
 
 # Made by a function: their fields are told, their constructor is nobody's business.
 MADE = {
-    "Audit", "Comparison", "ControlLine", "Curve", "DecisionTable", "Reading", "Readings", "Rehearsal", "Started",
+    "Audit", "Comparison", "ControlLine", "Curve", "DecisionTable", "Explanation", "Reading", "Readings", "Rehearsal",
+    "Started",
 }  # fmt: skip
 CONTRACTS = {"Oracle", "Evaluator"}
 WARNINGS = {"OverlapWarning", "ShortIntervalWarning", "TrimmingWarning"}

@@ -8,12 +8,12 @@ from scipy.stats import norm
 
 import headstart as hs
 from headstart.errors import ActionError, ContextError
-from headstart.parts.explanation import Case, Explanation
+from headstart.parts.explanation import ActionCase, Explanation
 from headstart.parts.files.policy_file import digest_of
 
 NAN = math.nan
-TEXT = Case("text", 0.5, 0.10, 0.01, 0.9, 40.0, 0.12, 0.11, 0.008, 0.0)
-VIDEO = Case("video", 0.5, 0.08, 0.02, 0.8, 8.0, 0.25, 0.09, 0.03, 0.05)
+TEXT = ActionCase("text", 0.5, 0.10, 0.01, 0.9, 40.0, 0.12, 0.11, 0.008, 0.0)
+VIDEO = ActionCase("video", 0.5, 0.08, 0.02, 0.8, 8.0, 0.25, 0.09, 0.03, 0.05)
 
 
 def two_arms(n=400, seed=3):
@@ -52,7 +52,7 @@ def test_a_trial_that_is_not_worth_its_price_is_said_to_be_none():
 
 
 def test_what_is_not_known_is_left_out():
-    plain = Case("a", 1.0, NAN, NAN, NAN, 0.0, NAN, NAN, NAN, NAN)
+    plain = ActionCase("a", 1.0, NAN, NAN, NAN, 0.0, NAN, NAN, NAN, NAN)
     told = Explanation("a", (plain, plain._replace(name="b", chance=0.0)), {}, "outcome", "UCB")
     assert told.sentences == (
         "No outcome of a user has come yet.",

@@ -19,7 +19,9 @@ class Shelf(NamedTuple):
 
 
 SHELVES = (
-    Shelf("The jobs", "One call each.", ("judgement", "parts.files", "parts.tables", "simulation")),
+    Shelf(
+        "The jobs", "One call each.", ("judgement", "parts.explanation", "parts.files", "parts.tables", "simulation")
+    ),
     Shelf("Logs", "Where a log comes from, and what it is.", ("logs",)),
     Shelf("Warm starts", "An oracle joined to an evaluator, and what guards it.", ("warmstart", "parts")),
     Shelf("Oracles", "They choose and learn.", ("oracles",)),

@@ -93,9 +93,9 @@ def _explain_decision(source: str, event_id: str | None, experiment: str | None,
         )
     try:
         if source.startswith(_SERVICES):
-            from headstart.serve.client import explain_decision
+            from headstart.serve.client import ask_about_decision
 
-            return explain_decision(source, event_id, experiment=experiment, key=key)
+            return ask_about_decision(source, event_id, experiment=experiment, key=key)
         from headstart.serve.telling.stored_decision import tell_stored
     except ModuleNotFoundError as error:
         raise MissingExtraError(error.name or "a part of the service", "serve") from None

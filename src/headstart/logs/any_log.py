@@ -12,6 +12,6 @@ OUTCOME = "outcome"  # what one is called that nobody named
 SameLog = TypeVar("SameLog", Log, LogTable)  # a function that gives back the kind of log it was given
 
 
-def name_outcome(log: AnyLog) -> str:
+def outcome_name(log: AnyLog) -> str:
     """What the log's outcome is called: its column, where it was read from a table."""
     return OUTCOME if log.reading is None else log.reading.columns.get("outcome", OUTCOME)

@@ -38,7 +38,7 @@ class Reading(Displayed):
         roles = {**self.columns, "contexts": ", ".join(self.contexts), "confounders": ", ".join(self.confounders)}
         kept = {role: column for role, column in roles.items() if column}
         how = ["recognised" if role in self.recognised else "given" if role in self.columns else "" for role in kept]
-        said = [f"{n:,} rows: {rule}" for rule, n in self.counts.items()]
+        said = [f"{n:,} row{'s' * (n != 1)}: {rule}" for rule, n in self.counts.items()]
         said += [f"left out {column}: {why}" for column, why in self.left_out.items()]
         headline = f"{self.source} ({self.format}): {self.n_rows:,} rows, {self.n_kept:,} kept"
         columns = {"role": list(kept), "column": list(kept.values()), "how": how}
@@ -53,7 +53,7 @@ class Reading(Displayed):
             if names:
                 shown = ", ".join(names[:12]) + (f", ... ({len(names)} in all)" if len(names) > 12 else "")
                 lines.append(f"  {what:<12}{shown}")
-        lines += [f"  {n:,} rows: {rule}" for rule, n in self.counts.items()]
+        lines += [f"  {n:,} row{'s' * (n != 1)}: {rule}" for rule, n in self.counts.items()]
         lines += [f"  left out {column}: {why}" for column, why in self.left_out.items()]
         lines += [f"  note: {note}" for note in self.notes]
         return "\n".join(lines)

@@ -10,7 +10,7 @@ from headstart.arrays import Floats
 from headstart.checks import check_action
 from headstart.kernels.beliefs import Believing, take_log_back
 from headstart.oracles.compiled import CompiledOracle
-from headstart.parts import Heard
+from headstart.parts import UserOutcomes
 from headstart.priors.logged import TrustReadings, read_belief
 
 B = TypeVar("B", bound=Believing)
@@ -38,10 +38,10 @@ class BelievingOracle(CompiledOracle[B]):
         told, shape = self.readings(), (len(contexts), self.n_actions)
         return np.broadcast_to(told.means, shape), np.broadcast_to(told.standard_errors, shape)
 
-    def heard(self) -> Heard:
+    def heard(self) -> UserOutcomes:
         """What users said of each action, apart from what the log did."""
         counts, means = self._state.tally.counts, self._state.tally.means
-        return Heard(counts.copy(), np.where(counts > 0.0, means, np.nan))
+        return UserOutcomes(counts.copy(), np.where(counts > 0.0, means, np.nan))
 
     def readings(self) -> TrustReadings:  # type: ignore[override]
         """Posterior mean and standard error per action, and how far the log is still trusted."""

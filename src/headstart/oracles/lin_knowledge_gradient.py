@@ -32,7 +32,7 @@ from headstart.oracles.linear_beliefs import (
     noise_of,
     weigh_models,
 )
-from headstart.parts import Heard, Weighing
+from headstart.parts import UserOutcomes, Weighing
 from headstart.priors.linear import LOGGED, Interactions, LinearPrior, check_models, find_roots, models_of_rows
 from headstart.priors.logged import check_trust
 from headstart.randomness import RNG, as_words
@@ -267,10 +267,10 @@ class LinKnowledgeGradient(ContextOracle[LinKnowledgeGradientState]):
         """What is expected of each action for many users, and how sure that is, (n, K) each."""
         return self.predict(contexts)
 
-    def heard(self) -> Heard:
+    def heard(self) -> UserOutcomes:
         """What users said of each action, apart from what the log did."""
         counts, means = self._state.tally.counts, self._state.tally.means
-        return Heard(counts.copy(), np.where(counts > 0.0, means, np.nan))
+        return UserOutcomes(counts.copy(), np.where(counts > 0.0, means, np.nan))
 
     def weigh(self, context: ArrayLike | None, available: Available = None) -> Weighing | None:
         """What it weighs when it decides for this user; None while nothing tells the actions apart."""

@@ -9,7 +9,7 @@ from headstart.parts.abilities import (
     missing_method,
     save_parts,
 )
-from headstart.parts.contracts import ContextLike, Evaluator, Heard, Oracle, Readings, Saved, State, Weighing
+from headstart.parts.contracts import ContextLike, Evaluator, Oracle, Readings, Saved, State, UserOutcomes, Weighing
 from headstart.parts.wrapper import Wrapper, layers
 
 __all__ = [
@@ -17,12 +17,12 @@ __all__ = [
     "ContextLike",
     "Evaluator",
     "EvaluatorAbilities",
-    "Heard",
     "Oracle",
     "OracleAbilities",
     "Readings",
     "Saved",
     "State",
+    "UserOutcomes",
     "Weighing",
     "Wrapper",
     "is_oracle",

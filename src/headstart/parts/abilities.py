@@ -20,7 +20,7 @@ from headstart.errors import CannotBeSaved, OptionError
 from headstart.estimates.summary import Summary
 from headstart.logs.encoding import Encoding
 from headstart.logs.log import Log
-from headstart.parts.contracts import ContextLike, Evaluator, Heard, Oracle, Readings, Saved, State, Weighing
+from headstart.parts.contracts import ContextLike, Evaluator, Oracle, Readings, Saved, State, UserOutcomes, Weighing
 from headstart.randomness import RNG
 
 _T = TypeVar("_T")
@@ -174,13 +174,13 @@ class OracleAbilities(Abilities[Oracle]):
             return readings()
         return Readings(*np.full((4, self.part.n_actions), np.nan))
 
-    def heard(self) -> Heard | None:
+    def heard(self) -> UserOutcomes | None:
         """What users said of each action; None: it cannot tell them from the log. Who has no log has its readings."""
-        heard: Callable[[], Heard | None] | None = _ask(self.part, "heard", None)
+        heard: Callable[[], UserOutcomes | None] | None = _ask(self.part, "heard", None)
         if heard is not None:
             return heard()
         told = self.readings()
-        return Heard(told.counts, told.means)
+        return UserOutcomes(told.counts, told.means)
 
     def weigh(self, context: ContextLike, available: Available = None) -> Weighing | None:
         """What it weighs when it decides for this user; None: it does not weigh what a trial is worth, or has nothing

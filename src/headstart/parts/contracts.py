@@ -32,7 +32,7 @@ class Readings(NamedTuple):
     upper: Floats  # (K,)
 
 
-class Heard(NamedTuple):
+class UserOutcomes(NamedTuple):
     """What users said of each action. NaN where there is no such number."""
 
     counts: Floats  # (K,) outcomes learnt

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Mapping
 
 import numpy as np
@@ -13,7 +14,7 @@ from headstart.logs.any_log import OUTCOME
 from headstart.logs.validation import listed
 from headstart.parts.abilities import OracleAbilities
 from headstart.parts.contracts import ContextLike, Oracle
-from headstart.parts.explanation import Case, Explanation
+from headstart.parts.explanation import ActionCase, Explanation
 from headstart.parts.identity import identity_of
 from headstart.parts.names import Names, as_user, has_text
 from headstart.parts.tables.decisions import settle_policy, words_of
@@ -68,9 +69,11 @@ def explain_context(
     columns = [chances, log_means, log_errors, nothing if trust is None else trust]
     columns += [counts, means, expected, errors, worths]
     cases = tuple(
-        Case(name, *row) for name, row in zip(names, np.stack(columns, axis=1).astype(float).tolist(), strict=True)
+        ActionCase(name, *row)
+        for name, row in zip(names, np.stack(columns, axis=1).astype(float).tolist(), strict=True)
     )
-    asked = names[int(np.argmax(chances))] if action is None else str(action)
+    likeliest = max(cases, key=lambda case: (case.chance, -math.inf if math.isnan(case.expected) else case.expected))
+    asked = likeliest.name if action is None else str(action)
     if asked not in names:
         raise ActionError(f"unknown action {action!r}; known: {listed(names)}")
     return Explanation(asked, cases, user, outcome, type(inner).__name__)

@@ -18,7 +18,7 @@ _NAMED = 3  # actions that a sentence names, those with the largest chances firs
 _NORMAL = 1.959963984540054
 
 
-class Case(NamedTuple):
+class ActionCase(NamedTuple):
     """What speaks for one action. NaN: not known, or the policy has no such notion."""
 
     name: str
@@ -57,16 +57,16 @@ class Explanation(Displayed):
     Examples
     --------
     >>> import headstart as hs
-    >>> log = hs.Log(["text", "video"] * 50, [0.0, 1.0, 0.0, 0.0, 1.0] * 20, propensities=[0.5] * 100)
+    >>> log = hs.Log(["text", "video"] * 50, [0.0, 1.0, 0.0, 0.0] * 25, propensities=[0.5] * 100)
     >>> told = hs.start(log, rng=1).explain()
-    >>> told.action
-    'text'
+    >>> told.best.name
+    'video'
     >>> [case.name for case in told.cases]
     ['text', 'video']
     """
 
     action: str
-    cases: tuple[Case, ...]
+    cases: tuple[ActionCase, ...]
     user: Mapping[str, object]
     outcome: str
     decides: str
@@ -84,10 +84,10 @@ class Explanation(Displayed):
         whom = f" for a user with {known}" if known else ", as for every user"
         return f"{self.action} has a chance of {tell_share(self._of(self.action).chance)}{whom}"
 
-    def _of(self, name: str) -> Case:
+    def _of(self, name: str) -> ActionCase:
         return next(case for case in self.cases if case.name == name)
 
-    def _named(self, is_told: Callable[[Case], bool]) -> list[Case]:
+    def _named(self, is_told: Callable[[ActionCase], bool]) -> list[ActionCase]:
         """The likeliest actions, or those that look best, of which this can be told."""
         told = [case for case in self.cases if is_told(case)]
         return sorted(told, key=lambda case: (-case.chance, -_or_least(case.expected)))[:_NAMED]
@@ -130,14 +130,14 @@ class Explanation(Displayed):
         return f"{text}: {best.name} is the best so far." if is_alone else f"{text}: nothing tells them apart."
 
     @property
-    def best(self) -> Case | None:
+    def best(self) -> ActionCase | None:
         """The case of the action that is expected to bring most; None: nothing is expected of any."""
         known = [case for case in self.cases if math.isfinite(case.expected) and math.isfinite(case.worth)]
         known = known or [case for case in self.cases if math.isfinite(case.expected)]
         return max(known, key=lambda case: case.expected, default=None)
 
     @property
-    def challenger(self) -> Case | None:
+    def challenger(self) -> ActionCase | None:
         """The case of the other action that has most to offer, its trial's worth included; None: none is weighed."""
         rivals = [case for case in self.cases if math.isfinite(case.worth) and case is not self.best]
         return max(rivals, key=lambda case: case.expected + case.worth, default=None)

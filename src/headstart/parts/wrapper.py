@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from headstart.arrays import Floats
 from headstart.checks import Available
 from headstart.parts.abilities import OracleAbilities
-from headstart.parts.contracts import ContextLike, Heard, Oracle, Readings, Saved, State, Weighing
+from headstart.parts.contracts import ContextLike, Oracle, Readings, Saved, State, UserOutcomes, Weighing
 from headstart.parts.policy import Policy
 from headstart.randomness import RNG
 
@@ -88,7 +88,7 @@ class Wrapper(Policy, ABC):
         """What the inner oracle believes, per action."""
         return OracleAbilities(self.inner).readings()
 
-    def heard(self) -> Heard | None:
+    def heard(self) -> UserOutcomes | None:
         """What users said of each action; None: the inner oracle does not say."""
         return OracleAbilities(self.inner).heard()
 

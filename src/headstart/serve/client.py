@@ -169,7 +169,7 @@ def reload_service(url: str, *, key: str | None = None, timeout: float = 60.0) -
     return told
 
 
-def explain_decision(
+def ask_about_decision(
     url: str, event_id: str, *, experiment: str | None = None, key: str | None = None
 ) -> OneDecision:
     """Why a decision of a running service was made, as its page says it: of one experiment, or of any."""

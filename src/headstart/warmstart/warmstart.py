@@ -17,10 +17,10 @@ from headstart.parts import (
     ContextLike,
     Evaluator,
     EvaluatorAbilities,
-    Heard,
     Oracle,
     OracleAbilities,
     Saved,
+    UserOutcomes,
     Wrapper,
     load_parts,
     missing_method,
@@ -131,10 +131,10 @@ class WarmStart(Wrapper):
         """Virtual plays so far per action, (K,): what the log was worth."""
         return self._virtual_plays.copy()
 
-    def heard(self) -> Heard:
+    def heard(self) -> UserOutcomes:
         """The outcomes that users brought; what they were on average is not told apart from the virtual ones."""
         counts = OracleAbilities(self.oracle).readings().counts - self._virtual_plays
-        return Heard(counts, np.full(self.n_actions, np.nan))
+        return UserOutcomes(counts, np.full(self.n_actions, np.nan))
 
     def log_says(self, context: ContextLike) -> tuple[Floats, Floats] | None:
         """The mean of each action by the evaluator and its standard error, (K,) each, over the log's users."""

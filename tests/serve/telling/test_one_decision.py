@@ -59,7 +59,7 @@ def test_a_store_that_is_only_read_says_the_same(engine):
     """But for a log that was handed over in memory, which a store cannot read again."""
     for experiment in ("even", "ads"):
         engine.decide(experiment, {"likes_videos": "no"} if experiment == "ads" else {}, event_id=f"{experiment} 1")
-        engine.outcome(experiment, f"{experiment} 1", 1.0)
+    engine.outcome("ads", "ads 1", 1.0)
     with reading(engine.config.store) as query:
         assert tell_stored(query, "even 1") == tell_decision(engine, "even", "even 1")
         with pytest.raises(LogError, match="began with a log in memory"):

@@ -152,6 +152,7 @@ def test_one_decision_says_why_and_what_came(page, ads):
     assert text(page, "h1") == "Decision order/4711 <b>"
     assert text(page, "#sentence") == told["sentence"]
     assert told["action"] in told["sentence"]
+    assert [each.text for each in page.find_elements("css selector", "#why li")] == told["why"]
     drawn = [row[0] for row in _cells(page, "chances") if row[2] == "yes"]
     assert drawn == [decision["action"]]
     unknown = ads.get("/v1/ads/decisions/nobody")

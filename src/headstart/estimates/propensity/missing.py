@@ -86,7 +86,10 @@ def _describe(log: Log, best: _Candidate) -> str:
     if PERIOD in log.encoding.columns:
         what += " and the period, for shares moved over time,"
     how = f" {best.how}, which follow the policy where a line does not," if best.how else ""
-    return f"propensities were estimated from {what}{how} and believed by {best.belief:.0%}"
+    taken = (
+        "taken as they came" if best.belief == 1.0 else f"drawn towards the plain shares by {1.0 - best.belief:.0%}"
+    )
+    return f"propensities were estimated from {what}{how} and {taken}"
 
 
 def _likelier(best: _Candidate, how: str, matrix: Floats, actions: Integers, shares: Floats) -> _Candidate:

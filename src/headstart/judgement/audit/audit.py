@@ -30,7 +30,7 @@ from headstart.judgement.audit.findings import CHECKS, Material, Settings
 from headstart.judgement.audit.intake import Intake, take_in
 from headstart.judgement.audit.plain import as_plain
 from headstart.judgement.audit.verdict import Verdict, judge
-from headstart.logs.any_log import OUTCOME, AnyLog, name_outcome
+from headstart.logs.any_log import OUTCOME, AnyLog, outcome_name
 
 STEPS = 1 + len(CHECKS)  # calls of `progress`: the way in, the checks
 
@@ -239,5 +239,5 @@ def _state_facts(material: Material) -> Facts:
         horizon=material.settings.horizon,
         level=material.settings.level,
         seed=material.settings.seed,
-        outcome=name_outcome(material.log),
+        outcome=outcome_name(material.log),
     )

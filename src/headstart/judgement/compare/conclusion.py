@@ -12,7 +12,7 @@ from headstart.judgement.compare.comparison import Comparison, Difference, Earni
 from headstart.judgement.compare.noise import LifeTally, sides, standard_error
 from headstart.judgement.compare.policies import COLD, TODAY
 from headstart.judgement.compare.shuffles import Shuffles
-from headstart.logs.any_log import name_outcome
+from headstart.logs.any_log import outcome_name
 
 
 def conclude(
@@ -43,7 +43,7 @@ def conclude(
         split="time" if runs.is_by_time else "random",
         level=level,
         notes=tuple(notes),
-        outcome=name_outcome(runs.rows),
+        outcome=outcome_name(runs.rows),
     )
 
 

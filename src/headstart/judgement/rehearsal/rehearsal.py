@@ -172,7 +172,7 @@ class Rehearsal(Displayed):
         axes.axhline(0.0, color="#8a8f98", lw=0.8)
         axes.set_xlabel("day")
         axes.set_ylabel(f"{self.unit} earned beside the {AB_TEST}")
-        axes.legend(frameon=False, title="if the log is")
+        axes.legend(frameon=False, title="if", fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
     def __repr__(self) -> str:
         ours = self.forecast(self.advice.policy)

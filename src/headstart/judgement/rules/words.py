@@ -8,6 +8,7 @@ from typing import Any
 from headstart.judgement.audit.plain import as_plain
 from headstart.judgement.rules.columns import AtMost, IsMissing, Question
 from headstart.judgement.rules.tree import Leaf, Node
+from headstart.numerals import tell_number
 
 
 def tell_tree(node: Node, action_names: Sequence[Hashable]) -> str:
@@ -30,7 +31,7 @@ def _lines(node: Node, names: Sequence[Hashable], indent: str) -> list[str]:
 def tell_question(question: Question) -> str:
     """A question in words."""
     if isinstance(question, AtMost):
-        return f"{question.column} <= {question.most!r} (where missing: {question.fill:.6g})"
+        return f"{question.column} <= {question.most!r} (where missing: {tell_number(question.fill)})"
     if isinstance(question, IsMissing):
         return f"{question.column} is missing"
     if len(question.levels) == 1:

@@ -20,7 +20,17 @@ from headstart.kernels.states import load_state, save_state
 from headstart.logs.any_log import AnyLog
 from headstart.oracles.knowledge_gradient import KnowledgeGradient
 from headstart.oracles.lin_knowledge_gradient import LinKnowledgeGradient
-from headstart.parts import ContextLike, Heard, Oracle, OracleAbilities, Saved, State, Wrapper, load_parts, save_parts
+from headstart.parts import (
+    ContextLike,
+    Oracle,
+    OracleAbilities,
+    Saved,
+    State,
+    UserOutcomes,
+    Wrapper,
+    load_parts,
+    save_parts,
+)
 from headstart.parts.names import NamedUser, Names, as_user, has_text
 from headstart.parts.tables.chances import Foresight, chances_of, foresee
 from headstart.priors.linear import LinearPrior
@@ -186,7 +196,7 @@ class Started(Wrapper, Displayed):
             return None
         return self.oracle.expected_outcomes(contexts if self._view is None else self._see_rows(contexts))
 
-    def heard(self) -> Heard | None:
+    def heard(self) -> UserOutcomes | None:
         """What users said of each action; None of a forest, which learns the log's rows and users' alike."""
         return None if self.prior is None else super().heard()
 
@@ -365,7 +375,7 @@ class Started(Wrapper, Displayed):
             "users' worth": self.worth.tolist(),
         }
         headline = f"A policy that starts from a log of {self.audit.facts.n_rows:,} rows"
-        return Display(headline, self.reasons, columns)
+        return Display(headline, tuple(f"{each[:1].upper()}{each[1:]}." for each in self.reasons), columns)
 
     def _draw(self, axes: Any) -> None:
         self.summary.draw(axes, self.audit.facts.action_names)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TypedDict
 
-from headstart.parts.explanation import Case, Explanation
+from headstart.parts.explanation import ActionCase, Explanation
 from headstart.serve.engine.engine import Engine
 from headstart.serve.engine.history import Past, StoredPast
 from headstart.serve.errors import UnknownDecision
@@ -108,15 +108,15 @@ def tell_recorded(past: Past | StoredPast, experiment: str, event_id: str) -> On
 def _chances(
     labels: Sequence[str], body: DecisionBody, explained: Explanation | None, words: Wording
 ) -> list[Chance]:
-    cases: Mapping[str, Case] = {} if explained is None else {case.name: case for case in explained.cases}
-    unknown = Case("", *[math.nan] * (len(Case._fields) - 1))
+    cases: Mapping[str, ActionCase] = {} if explained is None else {case.name: case for case in explained.cases}
+    unknown = ActionCase("", *[math.nan] * (len(ActionCase._fields) - 1))
     return [
         _tell_case(cases.get(label, unknown), label, chance, words, is_drawn=label == str(body["action"]))
         for label, chance in zip(labels, body["probabilities"], strict=True)
     ]
 
 
-def _tell_case(case: Case, label: str, chance: float, words: Wording, *, is_drawn: bool) -> Chance:
+def _tell_case(case: ActionCase, label: str, chance: float, words: Wording, *, is_drawn: bool) -> Chance:
     said, n = _known(case.users_mean), _known(case.n_users)
     return {
         "name": label,

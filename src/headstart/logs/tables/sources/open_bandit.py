@@ -25,7 +25,7 @@ def _arrange(opened: Opened) -> Opened:
         contexts=tuple(name for name in names if name.startswith("user_feature")),
         notes=(
             *opened.notes,
-            "all positions are read together; where={'position': 1} reads one",
+            "positions are read together, unless where={'position': 1} names one",
             "user-item affinities are not contexts unless named: they tell items apart, not users",
         ),
     )

@@ -7,6 +7,8 @@ import numpy as np
 from headstart.arrays import Words
 from headstart.errors import OptionError
 
+_STUCK = bytes(32)  # the one state xoshiro cannot leave
+
 RNG = np.random.Generator | int | None
 
 
@@ -22,7 +24,8 @@ def as_generator(rng: RNG) -> np.random.Generator:
 def as_words(rng: RNG) -> Words:
     """Four words for one kernel's stream. A Generator given to two parts gives each its own stream."""
     # Bytes, not random_raw, whose numbers have 32 bits with MT19937; and ten times quicker than integers().
-    raw = np.frombuffer(as_generator(rng).bytes(32), dtype="<u8").astype(np.uint64)
-    if not raw.any():  # the one state xoshiro cannot leave
-        raw[0] = 1
-    return raw
+    drawn = as_generator(rng).bytes(32)
+    if drawn == _STUCK:
+        drawn = b"\1" + drawn[1:]
+    # A bytearray is an array's own memory, which it may write to: nothing is copied.
+    return np.frombuffer(bytearray(drawn), dtype="<u8").astype(np.uint64, copy=False)

@@ -56,17 +56,16 @@ class CompiledEvaluator(ABC, Generic[S]):
             self.outcome_range = float(log.outcomes.min()), float(log.outcomes.max())
             if self.answers_with_rows:
                 self.answerable = np.bincount(log.actions, minlength=log.n_actions) > 0
-            self._take(log.n_actions, log.contexts, log.encoding, state)
+            self._take(log.n_actions, log.contexts, state)
         else:
             self.n_features = log.n_features
-            self._take(log.n_actions, None, log.encoding, state)
+            self._take(log.n_actions, None, state)
 
-    def _take(self, n_actions: int, contexts: Floats | None, encoding: Encoding, state: S) -> None:
+    def _take(self, n_actions: int, contexts: Floats | None, state: S) -> None:
         self.n_actions = n_actions
         if contexts is not None:
             self.contexts = contexts
             self.n_features = contexts.shape[1]
-        self.encoding = encoding
         self._state = state
         self._get_outcome = Entry(_get_outcome, allocates=False)
         self._is_exhausted = Entry(_is_exhausted, allocates=False)
@@ -75,6 +74,11 @@ class CompiledEvaluator(ABC, Generic[S]):
     def _asked(self) -> AnyLog:
         assert self._log is not None, "a copy asks the log before it leaves it behind"
         return self._log
+
+    @cached_property
+    def encoding(self) -> Encoding:
+        """How the log's columns became numbers."""
+        return self._asked.encoding
 
     @property
     def context_names(self) -> tuple[str, ...]:
@@ -102,7 +106,7 @@ class CompiledEvaluator(ABC, Generic[S]):
 
     def _ask_everything(self) -> tuple[object, ...]:
         """What is asked of the log when it is first wanted, asked now: each is kept."""
-        return self.contexts, self.outcome_range
+        return self.contexts, self.outcome_range, self.encoding
 
     @property
     def kernel_state(self) -> S | None:

@@ -7,8 +7,6 @@ import numpy as np
 from headstart.arrays import Words
 from headstart.errors import OptionError
 
-_STUCK = bytes(32)  # the one state xoshiro cannot leave
-
 RNG = np.random.Generator | int | None
 
 
@@ -23,9 +21,16 @@ def as_generator(rng: RNG) -> np.random.Generator:
 
 def as_words(rng: RNG) -> Words:
     """Four words for one kernel's stream. A Generator given to two parts gives each its own stream."""
-    # Bytes, not random_raw, whose numbers have 32 bits with MT19937; and ten times quicker than integers().
-    drawn = as_generator(rng).bytes(32)
-    if drawn == _STUCK:
-        drawn = b"\1" + drawn[1:]
-    # A bytearray is an array's own memory, which it may write to: nothing is copied.
-    return np.frombuffer(bytearray(drawn), dtype="<u8").astype(np.uint64, copy=False)
+    raw = _draw_words(as_generator(rng))
+    if raw[0] == 0 and not raw.any():  # the one state xoshiro cannot leave
+        raw[0] = 1
+    return raw
+
+
+def _draw_words(generator: np.random.Generator) -> Words:
+    """32 bytes of a Generator's as words."""
+    source = generator.bit_generator
+    if isinstance(source, np.random.PCG64) and not source.state["has_uint32"]:
+        return source.random_raw(4)  # the same bytes, in a quarter of the time
+    # Not random_raw, whose numbers have 32 bits with MT19937, and which passes over half a number that is left.
+    return np.frombuffer(generator.bytes(32), dtype="<u8").astype(np.uint64)

@@ -201,7 +201,7 @@ def _size(total: float, squares: float) -> float:
     if not squares > 0.0:
         return 0.0
     size = total * total / squares
-    whole = np.rint(size)
+    whole = float(np.rint(size))
     return whole if abs(size - whole) <= 1e-9 * size else size
 
 

@@ -94,6 +94,8 @@ class Log(Displayed):
     1
     """
 
+    _drawn_contexts: Floats  # of a log that a world drew
+
     def __init__(
         self,
         actions: Iterable[Hashable],
@@ -159,7 +161,7 @@ class Log(Displayed):
         log.propensities = read_only(propensity_matrix[np.arange(actions.size), actions])
         log.n_actions, log.n_features = propensity_matrix.shape[1], contexts.shape[1]
         log.action_names, log.context_names = tuple(range(log.n_actions)), number_columns(log.n_features)
-        log._index = {name: name for name in log.action_names}
+        log._index = {k: k for k in range(log.n_actions)}
         log.is_estimated, log.units, log.times, log.reading = False, None, None, None
         return log
 

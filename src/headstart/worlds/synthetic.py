@@ -227,7 +227,7 @@ class Synthetic:
         contexts = np.empty((self.n_log, visible.size))
         actions, outcomes = np.empty(self.n_log, dtype=np.int64), np.empty(self.n_log)
         propensities = np.empty((self.n_log, self.n_actions))
-        kernels.compiled(_draw_log, SyntheticState)(state, contexts, actions, outcomes, propensities)
+        kernels.compiled(_draw_log, SyntheticState, allocates=False)(state, contexts, actions, outcomes, propensities)
         if self.bias:
             outcomes[actions == 0] += self.bias
         log = Log.of_drawn(actions, outcomes, contexts, propensities)

@@ -60,20 +60,20 @@ def take(task: Callable[[], Any]) -> Taken:
     return Taken(time.perf_counter() - wall, time.process_time() - processor, result)
 
 
-def fit_ours(x: Floats, y: Floats, seed: int, n_threads: int) -> HonestForest:
+def fit_ours(x: Floats, y: Floats, seed: int, n_threads: int, n_trees: int = N_TREES) -> HonestForest:
     """Our forest with one action."""
-    forest = HonestForest(ForestOptions(n_trees=N_TREES), seed=seed, n_threads=n_threads)
+    forest = HonestForest(ForestOptions(n_trees=n_trees), seed=seed, n_threads=n_threads)
     return forest.fit(x, np.zeros(len(y), dtype=np.int64), y, 1)
 
 
-def econml_forest(n_threads: int) -> Any:
+def econml_forest(n_threads: int, n_trees: int = N_TREES) -> Any:
     """econml's honest regression forest with the same settings."""
     try:
         from econml.grf import RegressionForest  # type: ignore[import-not-found, unused-ignore]
     except ImportError as missing:
         raise MissingExtraError("econml", "benchmark") from missing
     return RegressionForest(
-        n_estimators=N_TREES, max_samples=0.5, honest=True, min_samples_leaf=5, min_balancedness_tol=0.45,
+        n_estimators=n_trees, max_samples=0.5, honest=True, min_samples_leaf=5, min_balancedness_tol=0.45,
         inference=True, n_jobs=n_threads, random_state=0,
     )  # fmt: skip
 
@@ -113,6 +113,31 @@ def print_times(with_econml: bool) -> None:
             print(f"{'econml / headstart':24}{peer_fit.wall / fit.wall:9.1f}{peer_fit.processor / fit.processor:9.1f}"
                   f"{peer_predict.wall / predict.wall:9.1f}{peer_predict.processor / predict.processor:9.1f}",
                   flush=True)  # fmt: skip
+
+
+def print_growth(with_econml: bool, n_trees: int = 20) -> None:
+    """Processor seconds, one thread: predictions by the number of contexts, fits by the number of rows.
+
+    Both grow with the trees, so few will do for the ratio to econml.
+    """
+    x, y, test, _ = draw_data("friedman", 20_000, 0)
+    forest = fit_ours(x, y, 0, 1, n_trees)
+    forest.predict(test[:9])  # compile outside the clock
+    peer = econml_forest(1, n_trees).fit(x, y.reshape(-1, 1)) if with_econml else None
+    print(f"\n{f'predict, {n_trees} trees':24}{'headstart':>11}{'econml':>11}{'ratio':>7}")
+    for n in (100, 10_000, 1_000_000):
+        contexts = np.random.default_rng(n).random((n, 10))
+        goes = 10 if n < 1_000_000 else 1
+        ours = min(take(partial(forest.predict, contexts)).processor for _ in range(goes))
+        line = f"{f'{n:,} contexts':24}{ours:11.4f}"
+        if peer is not None:
+            theirs = min(take(partial(peer.predict, contexts)).processor for _ in range(goes))
+            line += f"{theirs:11.4f}{theirs / ours:7.1f}"
+        print(line, flush=True)
+    print(f"\n{f'fit, {n_trees} trees':24}{'headstart':>11}")
+    for n in (2_000, 20_000, 200_000):
+        x, y, _, _ = draw_data("friedman", n, 0)
+        print(f"{f'{n:,} rows':24}{take(partial(fit_ours, x, y, 0, 1, n_trees)).processor:11.4f}", flush=True)
 
 
 def print_small() -> None:
@@ -162,10 +187,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--without-econml", action="store_true")
     parser.add_argument("--times-only", action="store_true")
+    parser.add_argument("--growth", action="store_true", help="only how times grow with contexts and rows, 20 trees")
     parser.add_argument("--variance", action="store_true", help="only how good the told variance is")
     arguments = parser.parse_args()
     if arguments.variance:
         print_variance()
+        return
+    if arguments.growth:
+        print_growth(with_econml=not arguments.without_econml)
         return
     if not arguments.without_econml:
         econml_forest(1)  # fail before the long part, not after it

@@ -21,8 +21,16 @@ def as_generator(rng: RNG) -> np.random.Generator:
 
 def as_words(rng: RNG) -> Words:
     """Four words for one kernel's stream. A Generator given to two parts gives each its own stream."""
-    # Bytes, not random_raw, whose numbers have 32 bits with MT19937; and ten times quicker than integers().
-    raw = np.frombuffer(as_generator(rng).bytes(32), dtype="<u8").astype(np.uint64)
-    if not raw.any():  # the one state xoshiro cannot leave
+    raw = _draw_words(as_generator(rng))
+    if raw[0] == 0 and not raw.any():  # the one state xoshiro cannot leave
         raw[0] = 1
     return raw
+
+
+def _draw_words(generator: np.random.Generator) -> Words:
+    """32 bytes of a Generator's as words."""
+    source = generator.bit_generator
+    if isinstance(source, np.random.PCG64) and not source.state["has_uint32"]:
+        return source.random_raw(4)  # the same bytes, in a quarter of the time
+    # Not random_raw, whose numbers have 32 bits with MT19937, and which passes over half a number that is left.
+    return np.frombuffer(generator.bytes(32), dtype="<u8").astype(np.uint64)

@@ -52,3 +52,18 @@ def test_a_folder_among_temporary_files_is_told_with_what_to_do(monkeypatch):
     monkeypatch.setattr("headstart.kernels.keeping.find_code_folder", lambda: place)
     told = json.loads(run("doctor", "--json").stdout)
     assert "export NUMBA_CACHE_DIR=" in told["advice"][0]
+
+
+def test_warming_does_not_copy_the_log():
+    """A copy would ask a table for rows that nobody needs; what is in flight is warmed all the same."""
+    log = hs.Log(np.arange(40) % 2, np.arange(40.0) % 3, propensities=np.full(40, 0.5))
+    evaluator = hs.IPSWeighting(log)
+    asked = []
+    evaluator._ask_everything = lambda: asked.append(1)  # what a copy begins with
+    policy = hs.WarmStart(hs.UCB(2), evaluator, rng=1)
+    policy.settle()
+    before = policy.virtual_plays
+    warm(policy)
+    assert not asked
+    assert np.array_equal(policy.virtual_plays, before)
+    assert policy.get_state()["oracle"]["tally.counts"].sum() == before.sum()

@@ -1,6 +1,7 @@
 """The weighted mean and its error: by hand, and the same in every room that prints it."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -45,6 +46,37 @@ def test_by_hand():
     np.testing.assert_allclose(one.influence, [-1.5 * 8 / 18, 1.5 * 8 / 18, 0.0])  # f = 3/2
     assert one.standard_error == pytest.approx(math.sqrt(32) / 6)
     assert math.isinf(weigh_ratio(np.array([7.0, 0.0]), np.array([1.0, 0.0])).standard_error)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_kernel_is_its_slow_twin_to_the_bit(seed):
+    """numpy adds rows of an action in their order, and so does the loop."""
+    rng = np.random.default_rng(seed)
+    actions, y, w = rng.integers(0, 3, 60), 100.0 * rng.standard_normal(60), 1.0 / rng.uniform(0.01, 1.0, 60)
+    found = weigh_rows(actions, y, w, 4)
+    for a in range(4):
+        mine, v = y[actions == a], (w / w.max())[actions == a]
+        if not mine.size:
+            assert (found.sizes[a], found.scatters[a], found.standard_errors[a]) == (0.0, 0.0, math.inf)
+            continue
+        total, squares = _add(v), _add(v * v)
+        mean, size = _add(v * mine) / total, total * total / squares
+        apart = mine - mean
+        assert (found.means[a], found.sizes[a]) == (mean, size)
+        assert found.scatters[a] == _add(v * apart * apart) / total
+        assert found.standard_errors[a] == math.sqrt(_add((v * apart) ** 2) * (size / (size - 1.0))) / total
+
+
+def _add(values):
+    """One after the other: numpy's own sum goes by pairs."""
+    return float(np.bincount(np.zeros(values.size, int), values)[0])
+
+
+def test_sums_that_nobody_asked_for_leave_the_error_unknown():
+    sums = hs.Log([0, 0, 1], [1.0, 3.0, 5.0], propensities=[0.5, 0.25, 0.2]).action_sums()
+    found = weigh_sums(replace(sums, wwy=np.full(2, np.nan)))
+    assert math.isnan(found.standard_errors[0])
+    assert found.means[0] == pytest.approx(7 / 3)
 
 
 def test_with_equal_weights_it_is_the_usual_error():

@@ -54,6 +54,17 @@ def test_one_context_kernels_and_tables_agree():
         assert [find_leaf(forest.arrays, tree, x[row]) for tree in range(30)] == leaves[:, row].tolist()
 
 
+def test_how_many_contexts_are_asked_about_together_does_not_change_a_bit():
+    """Four go down a tree together, the last one to three alone; a block ends after 2,048."""
+    x, a, y = confounded_rows(2_051, 1)
+    forest = HonestForest(ForestOptions(n_trees=10), seed=0).fit(x[:500], a[:500], y[:500], 2)
+    table, leaves = forest.predict(x), forest.leaf_of(x)
+    for n in (1, 2, 3, 4, 5, 7):
+        assert forest.predict(x[-n:]).tobytes() == table[-n:].tobytes()
+        assert forest.leaf_of(x[-n:]).tobytes() == np.ascontiguousarray(leaves[:, -n:]).tobytes()
+    assert forest.predict(x[:0]).shape == (0, 2)
+
+
 def test_prediction_is_the_mean_over_trees_of_leaf_means():
     x, a, y = confounded_rows(500, 2)
     forest = HonestForest(ForestOptions(n_trees=30), seed=0).fit(x, a, y, 2)

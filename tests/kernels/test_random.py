@@ -239,6 +239,18 @@ def test_words_have_64_random_bits_whatever_generator_they_come_from(bits: type)
     assert stats.kstest(firsts, "uniform").pvalue > FALSE_ALARM
 
 
+@pytest.mark.parametrize("bits", [np.random.PCG64, np.random.MT19937])
+@pytest.mark.parametrize("n_halves", [0, 1, 2])
+def test_words_are_the_generator_s_next_bytes(bits: type, n_halves: int):
+    """Half a number may be left of a draw of 32 bits: it comes first. What is drawn afterwards is the same too."""
+    one, other = (np.random.Generator(bits(1)) for _ in range(2))
+    for rng in (one, other):
+        rng.integers(2**32, size=n_halves, dtype=np.uint32)
+    assert as_words(one).astype("<u8").tobytes() == other.bytes(32)
+    assert one.bytes(20) == other.bytes(20)
+    assert one.random() == other.random()
+
+
 def test_a_generator_given_to_two_parts_gives_each_its_own_stream():
     rng = np.random.default_rng(1)
     assert as_words(rng).tolist() != as_words(rng).tolist()

@@ -11,7 +11,7 @@ import pytest
 
 import headstart as hs
 from headstart.errors import OptionError
-from headstart.simulation.simulate import Curve
+from headstart.simulation.simulate import Curve, streams_of
 from tests.catalogue import ORACLES
 from tests.plain import Plain
 from tests.warmstart.test_warmstart import CONTEXT_FREE
@@ -124,6 +124,13 @@ def test_more_runs_begin_with_the_same_runs():
     np.testing.assert_array_equal(many.regrets[:3], few.regrets)
     other = hs.simulate(CLICKS, {"it": ucb_ipsw}, rounds=30, runs=3, seed=5)["it"]
     assert (other.regrets != few.regrets).any()
+
+
+def test_a_run_s_streams_are_the_seed_s_children():
+    """Results of before were drawn from SeedSequence(seed, spawn_key=(run,)).spawn(2)."""
+    spawned = np.random.SeedSequence(4, spawn_key=(3,)).spawn(2)
+    for mine, theirs in zip(streams_of(4, 3), spawned, strict=True):
+        assert mine.generate_state(8).tolist() == theirs.generate_state(8).tolist()
 
 
 def test_regret_by_hand():

@@ -158,6 +158,24 @@ def test_each_draw_has_its_own_theta_and_the_same_seed_the_same_world():
     assert (one.kernel_state.theta != other.kernel_state.theta).all()
 
 
+@pytest.mark.parametrize("settings", [{}, {"n_hidden": 2}, {"logged_chances": (0.2, 0.7)}])
+def test_a_drawn_log_is_the_log_of_its_arrays(settings: dict):
+    """Nothing of it is checked, and its encoding is found late: both as if it had come from outside."""
+    drawn = Synthetic(n_log=50, **settings).draw(np.random.default_rng(1)).log
+    checked = hs.Log(drawn.actions, drawn.outcomes, drawn.contexts, drawn.propensity_matrix, n_actions=3)
+    half = drawn.take(np.arange(25))  # before anybody asked for the encoding
+    assert vars(drawn).keys() - {"_drawn_contexts"} == vars(checked).keys() - {"encoding"}
+    for name in ("actions", "outcomes", "contexts", "propensities", "propensity_matrix"):
+        mine, theirs = getattr(drawn, name), getattr(checked, name)
+        np.testing.assert_array_equal(mine, theirs)
+        assert (mine.dtype, mine.flags.writeable) == (theirs.dtype, False)
+    for name in ("action_names", "context_names", "n_actions", "n_features", "encoding", "units", "times", "reading"):
+        assert getattr(drawn, name) == getattr(checked, name)
+    assert drawn.encoding.means == checked.encoding.means == half.encoding.means
+    assert drawn.action_index(2) == 2
+    assert repr(drawn) == repr(checked)
+
+
 def test_again_is_the_same_stream_and_the_same_population():
     world = Synthetic(n_log=10).draw(np.random.default_rng(1))
     twin = world.again()

@@ -47,7 +47,7 @@ def serve(
         options = replace(options, port=port)
 
     names = ", ".join(service.experiments)
-    is_cold = not any(find_code_folder().folder.iterdir())
+    is_cold = not any(path.is_dir() for path in find_code_folder().folder.iterdir())
     compiling = ", and code is compiled: a minute, once on this machine" if is_cold else ""
     opening = err.status(escape(f"Opening {names}: logs are read and audited, events folded{compiling} ..."))
 

@@ -21,12 +21,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from headstart.arrays import Floats, Integers
 from headstart.estimates.summary import Summary
+from headstart.kernels import compiled, kernel
 
 
 class HasWeightedSums(Protocol):
@@ -74,7 +76,7 @@ class WeightedMeans:
     @property
     def variances(self) -> Floats:
         """Of one outcome, times N / (N - 1); NaN where N is not above 1."""
-        return self.scatters * _factors(self.sizes)
+        return np.array([scatter * _factor(size) for scatter, size in zip(self.scatters, self.sizes, strict=True)])
 
     @property
     def summary(self) -> Summary:
@@ -84,27 +86,58 @@ class WeightedMeans:
 
 def weigh_sums(sums: HasWeightedSums) -> WeightedMeans:
     """From sums, so that rows and tables of any size give the same."""
-    means, sizes = _divide(sums.w, sums.wy, sums.ww)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        scatters = np.maximum(sums.wyy / sums.w - means**2, 0.0)
-        squares = np.maximum(sums.wwyy - 2.0 * means * sums.wwy + means**2 * sums.ww, 0.0)
-        errors = np.sqrt(squares * _factors(sizes)) / sums.w
-    return WeightedMeans(means, np.where(sizes > 1.0, errors, np.inf), sizes, np.where(sizes > 0.0, scatters, 0.0))
+    given = [_as_own(values) for values in (sums.w, sums.wy, sums.wyy, sums.ww, sums.wwy, sums.wwyy)]
+    out = np.empty((4, given[0].size))
+    compiled(_fill_from_sums, allocates=False)(*given, out)
+    return WeightedMeans(*out)
 
 
 def weigh_rows(actions: Integers, outcomes: Floats, weights: Floats, n_actions: int) -> WeightedMeans:
     """From rows in memory: deviations are taken before they are squared, so that no digits are lost."""
-    weights = weights / weights.max()  # the answers do not change, and no square overflows
-    total = _add(actions, weights, n_actions)
-    squares = _add(actions, weights * weights, n_actions)
-    means, sizes = _divide(total, _add(actions, weights * outcomes, n_actions), squares)
-    apart = outcomes - means[actions]
-    scatter = _add(actions, weights * apart * apart, n_actions)
-    spread = _add(actions, (weights * apart) ** 2, n_actions)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        errors = np.sqrt(spread * _factors(sizes)) / total
-    scatters = np.divide(scatter, total, out=np.zeros(n_actions), where=squares > 0)
-    return WeightedMeans(means, np.where(sizes > 1.0, errors, np.inf), sizes, scatters)
+    out = np.empty((4, n_actions))
+    given = (_as_own(actions, np.int64), _as_own(outcomes), _as_own(weights), float(np.max(weights)))
+    compiled(_fill_from_rows, allocates=False)(*given, np.zeros((5, n_actions)), out)
+    return WeightedMeans(*out)
+
+
+def _as_own(values: NDArray[np.generic], kind: type = np.float64) -> NDArray[Any]:
+    """The values in one piece and as if they could not be written to: one compiled function does for all callers."""
+    view = np.ascontiguousarray(values, dtype=kind).view()
+    view.setflags(write=False)
+    return view
+
+
+def _fill_from_sums(w: Floats, wy: Floats, wyy: Floats, ww: Floats, wwy: Floats, wwyy: Floats, out: Floats) -> None:
+    means, errors, sizes, scatters = out[0], out[1], out[2], out[3]
+    for a in range(w.size):
+        means[a], sizes[a] = _mean(w[a], wy[a], ww[a]), _size(w[a], ww[a])
+        m = means[a]
+        scatters[a] = _no_less_than_0(wyy[a] / w[a] - m * m) if sizes[a] > 0.0 else 0.0
+        errors[a] = _error(w[a], _no_less_than_0(wwyy[a] - 2.0 * m * wwy[a] + m * m * ww[a]), sizes[a])
+
+
+def _fill_from_rows(
+    actions: Integers, outcomes: Floats, weights: Floats, largest: float, sums: Floats, out: Floats
+) -> None:
+    """Weights over the largest of them: the answers do not change, and no square overflows."""
+    w, wy, ww, scatter, spread = sums[0], sums[1], sums[2], sums[3], sums[4]
+    means, errors, sizes, scatters = out[0], out[1], out[2], out[3]
+    for i in range(actions.size):
+        a, weight = actions[i], weights[i] / largest
+        w[a] += weight
+        wy[a] += weight * outcomes[i]
+        ww[a] += weight * weight
+    for a in range(w.size):
+        means[a], sizes[a] = _mean(w[a], wy[a], ww[a]), _size(w[a], ww[a])
+    for i in range(actions.size):
+        a = actions[i]
+        apart = outcomes[i] - means[a]
+        moved = weights[i] / largest * apart
+        scatter[a] += moved * apart
+        spread[a] += moved * moved
+    for a in range(w.size):
+        scatters[a] = scatter[a] / w[a] if ww[a] > 0.0 else 0.0
+        errors[a] = _error(w[a], spread[a], sizes[a])
 
 
 class Ratio(NamedTuple):
@@ -150,29 +183,41 @@ def sum_units(values: Floats, units: Integers) -> Floats:
 
 def kish_size(weights: Floats) -> float:
     """(sum w)^2 / sum w^2: rows of equal weight that would be as noisy; 0 without weight."""
-    total, squares = float(weights.sum()), float(weights @ weights)
-    return float(_whole(np.asarray(total * total / squares))) if squares > 0.0 else 0.0
+    return float(_size(float(weights.sum()), float(weights @ weights)))
 
 
-def _factors(sizes: Floats) -> Floats:
+@kernel
+def _mean(total: float, sums: float, squares: float) -> float:
+    """From the sums of w, w y and w^2; NaN without rows."""
+    return sums / total if squares > 0.0 else math.nan
+
+
+@kernel
+def _size(total: float, squares: float) -> float:
+    """N from the sums of w and w^2; 0 without weight.
+
+    Equal weights give a whole number, which rounding must not push below itself: floor would lose a play.
+    """
+    if not squares > 0.0:
+        return 0.0
+    size = total * total / squares
+    whole = float(np.rint(size))
+    return whole if abs(size - whole) <= 1e-9 * size else size
+
+
+@kernel
+def _factor(size: float) -> float:
     """f^2 = N / (N - 1); NaN where N is not above 1."""
-    return np.divide(sizes, sizes - 1.0, out=np.full(sizes.shape, np.nan), where=sizes > 1.0)
+    return size / (size - 1.0) if size > 1.0 else math.nan
 
 
-def _add(actions: Integers, values: Floats, n_actions: int) -> Floats:
-    """Sums of values per action."""
-    return np.bincount(actions, values, n_actions).astype(np.float64, copy=False)
+@kernel
+def _error(total: float, squares: float, size: float) -> float:
+    """The root of the influences' sum of squares, `squares` being that of w (y - m)."""
+    return math.sqrt(squares * _factor(size)) / total if size > 1.0 else math.inf
 
 
-def _divide(total: Floats, sums: Floats, squares: Floats) -> tuple[Floats, Floats]:
-    """Means and effective sizes from the sums of w, w y and w^2."""
-    n_actions = total.size
-    is_shown = squares > 0
-    means = np.divide(sums, total, out=np.full(n_actions, np.nan), where=is_shown)
-    return means, _whole(np.divide(total * total, squares, out=np.zeros(n_actions), where=is_shown))
-
-
-def _whole(sizes: Floats) -> Floats:
-    """Equal weights give a whole number, which rounding must not push below itself: floor would lose a play."""
-    whole = np.rint(sizes)
-    return np.where(np.abs(sizes - whole) <= 1e-9 * sizes, whole, sizes)
+@kernel
+def _no_less_than_0(value: float) -> float:
+    """What rounding made negative is 0; NaN, of sums that nobody asked for, stays NaN."""
+    return 0.0 if value < 0.0 else value

@@ -57,17 +57,15 @@ class CompiledEvaluator(ABC, Generic[S]):
             self.outcome_range = float(log.outcomes.min()), float(log.outcomes.max())
             if self.answers_with_rows:
                 self.answerable = np.bincount(log.actions, minlength=log.n_actions) > 0
-            self._take(log.n_actions, log.contexts, log.encoding, state)
+            self._take(log.n_actions, log.contexts, state)
         else:
-            self._take(log.n_actions, None, None, state)
+            self._take(log.n_actions, None, state)
 
-    def _take(self, n_actions: int, contexts: Floats | None, encoding: Encoding | None, state: S) -> None:
+    def _take(self, n_actions: int, contexts: Floats | None, state: S) -> None:
         self.n_actions = n_actions
         if contexts is not None:
             self.contexts = contexts
             self.n_features = contexts.shape[1]
-        if encoding is not None:
-            self.encoding = encoding
         self._state = state
         self._get_outcome = Entry(_get_outcome, allocates=False)
         self._is_exhausted = Entry(_is_exhausted, allocates=False)

@@ -151,8 +151,8 @@ class LinearModel(CompiledEvaluator[LinearModelState]):
             if array.shape != shape or not np.isfinite(array).all():
                 raise OptionError(f"{name} must be finite, of shape {shape}, got shape {array.shape}")
         model._build(features, gram_array, moment_array, ridge)
-        encoding = Encoding.of_numbers(f"x{j}" for j in range(features.n_features))
-        model._take(features.n_actions, np.empty((0, features.n_features)), encoding, model._state)
+        model.encoding = Encoding.of_numbers(f"x{j}" for j in range(features.n_features))
+        model._take(features.n_actions, np.empty((0, features.n_features)), model._state)
         return model
 
     def _build(self, features: Features, grams: Floats, moments: Floats, ridge: float) -> None:

@@ -20,7 +20,7 @@ from headstart.forest.predicting import group_variance, predict_context, predict
 from headstart.forest.tree import ForestArrays, check_trees
 from headstart.kernels.compile import Entry, compiled
 
-_ROWS_AT_ONCE = 512  # contexts that stay in cache while tree after tree looks at them
+_ROWS_AT_ONCE = 2048  # contexts that stay in cache while tree after tree, read once for them all, looks at them
 
 
 class HonestForest:
@@ -188,9 +188,8 @@ class HonestForest:
         return forest
 
     def _by_rows(self, task: Callable[[int, int], None], n: int) -> None:
-        in_threads(
-            lambda start: task(start, min(start + _ROWS_AT_ONCE, n)), range(0, n, _ROWS_AT_ONCE), self.n_threads
-        )
+        size = max(min(_ROWS_AT_ONCE, -(-n // self.n_threads)), 1)
+        in_threads(lambda start: task(start, min(start + size, n)), range(0, n, size), self.n_threads)
 
 
 def _check_contexts(contexts: ArrayLike, n_features: int) -> Floats:

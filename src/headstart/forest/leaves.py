@@ -14,9 +14,9 @@ from headstart.kernels.compile import kernel
 def add_rows(arrays: ForestArrays, contexts: Floats, actions: Integers, outcomes: Floats) -> None:
     """Let each row fall into its leaf of every tree; the splits stay where they are."""
     n = outcomes.size
-    waiting, leaves = np.empty(n, np.int64), np.empty(n, np.int64)
+    leaves = np.empty(n, np.int64)
     for tree in range(arrays.roots.size):
-        find_leaves(arrays.nodes, arrays.roots[tree], contexts, 0, n, waiting, leaves)
+        find_leaves(arrays.nodes, arrays.roots[tree], contexts, 0, n, leaves)
         for row in range(n):
             leaf, action = leaves[row], actions[row]
             arrays.sums[leaf, action] += outcomes[row]
@@ -27,8 +27,8 @@ def add_rows(arrays: ForestArrays, contexts: Floats, actions: Integers, outcomes
 @kernel
 def leaves_of(arrays: ForestArrays, contexts: Floats, start: int, stop: int, out: NDArray[np.int32]) -> None:
     """Write into out[:, start:stop] the leaf of each of these rows in each tree."""
-    waiting, leaves = np.empty(stop - start, np.int64), np.empty(stop - start, np.int64)
+    leaves = np.empty(stop - start, np.int64)
     for tree in range(arrays.roots.size):
-        find_leaves(arrays.nodes, arrays.roots[tree], contexts, start, stop, waiting, leaves)
+        find_leaves(arrays.nodes, arrays.roots[tree], contexts, start, stop, leaves)
         for i in range(stop - start):
             out[tree, start + i] = leaves[i]

@@ -35,11 +35,11 @@ def predict_rows(arrays: ForestArrays, contexts: Floats, start: int, stop: int, 
     """Write into out[start:stop] what `predict_context` says of each row; tree by tree, to stay in cache."""
     nodes, means = arrays.nodes, arrays.means
     n_actions = out.shape[1]
-    waiting, leaves = np.empty(stop - start, np.int64), np.empty(stop - start, np.int64)
+    leaves = np.empty(stop - start, np.int64)
     n_voices = np.zeros((stop - start, n_actions))
     out[start:stop] = 0.0
     for tree in range(arrays.roots.size):
-        find_leaves(nodes, arrays.roots[tree], contexts, start, stop, waiting, leaves)
+        find_leaves(nodes, arrays.roots[tree], contexts, start, stop, leaves)
         for row in range(start, stop):
             for action in range(n_actions):
                 mean = means[leaves[row - start], action]
@@ -62,12 +62,12 @@ def spread_rows(arrays: ForestArrays, contexts: Floats, start: int, stop: int, g
     shift = np.zeros((stop - start, n_actions))
     totals = np.zeros((stop - start, n_actions))
     voices = np.zeros((stop - start, group_size, n_actions))
-    waiting, leaves = np.empty(stop - start, np.int64), np.empty(stop - start, np.int64)
+    leaves = np.empty(stop - start, np.int64)
     out[:, start:stop] = 0.0
     for first in range(0, arrays.roots.size, group_size):
         for member in range(group_size):
             root = arrays.roots[first + member]
-            find_leaves(arrays.nodes, root, contexts, start, stop, waiting, leaves)
+            find_leaves(arrays.nodes, root, contexts, start, stop, leaves)
             for i in range(stop - start):
                 for action in range(n_actions):
                     voices[i, member, action] = arrays.means[leaves[i], action]

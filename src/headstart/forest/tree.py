@@ -65,27 +65,37 @@ def find_leaf(arrays: ForestArrays, tree: int, context: Floats) -> int:
 
 @kernel
 def find_leaves(
-    nodes: NDArray[np.void], root: int, contexts: Floats, start: int, stop: int, waiting: Integers, leaves: Integers
+    nodes: NDArray[np.void], root: int, contexts: Floats, start: int, stop: int, leaves: Integers
 ) -> None:
     """Write into `leaves` the leaf of each of the rows start..stop-1 in the tree that starts at `root`.
 
-    All rows go down together, a level at a time: a row's next step waits for memory, another row's need not.
+    Four rows go down together: a row's next step waits for memory, the others' need not, and where they are stays in
+    registers. A row that has come to its leaf waits there.
     """
-    n_waiting = stop - start
-    for i in range(n_waiting):
-        waiting[i] = i
-        leaves[i] = root
-    if nodes[root]["feature"] < 0:
-        n_waiting = 0
-    while n_waiting > 0:
-        n_kept = 0
-        for w in range(n_waiting):
-            i = waiting[w]
-            node = nodes[leaves[i]]
-            child = node["child"] + (contexts[start + i, node["feature"]] > node["threshold"])
-            leaves[i] = child
-            waiting[n_kept] = i
-            n_kept += nodes[child]["feature"] >= 0
-        n_waiting = n_kept
-    for i in range(stop - start):
-        leaves[i] = nodes[leaves[i]]["child"]
+    whole = start + (stop - start) // 4 * 4
+    for row in range(start, whole, 4):
+        a = b = c = d = root
+        while True:
+            next_a, next_b = _step(nodes, a, contexts, row), _step(nodes, b, contexts, row + 1)
+            next_c, next_d = _step(nodes, c, contexts, row + 2), _step(nodes, d, contexts, row + 3)
+            if (next_a == a) & (next_b == b) & (next_c == c) & (next_d == d):
+                break
+            a, b, c, d = next_a, next_b, next_c, next_d
+        i = row - start
+        leaves[i], leaves[i + 1] = nodes[a]["child"], nodes[b]["child"]
+        leaves[i + 2], leaves[i + 3] = nodes[c]["child"], nodes[d]["child"]
+    for row in range(whole, stop):
+        a = root
+        while nodes[a]["feature"] >= 0:
+            a = _step(nodes, a, contexts, row)
+        leaves[row - start] = nodes[a]["child"]
+
+
+@kernel
+def _step(nodes: NDArray[np.void], place: int, contexts: Floats, row: int) -> int:
+    """The node below this one that the row goes to; a leaf itself."""
+    node = nodes[place]
+    feature = node["feature"]
+    if feature < 0:
+        return place
+    return node["child"] + (contexts[row, feature] > node["threshold"])

@@ -25,7 +25,9 @@ from numba.extending import register_jitable
 
 from headstart.kernels.composition import CannotTellError, digest_composition, states_in
 from headstart.kernels.dispatch import F, Function
-from headstart.kernels.keeping import find_code_folder, only_one_compiles
+from headstart.kernels.keeping import find_code_folder
+from headstart.kernels.locking import only_one_compiles
+from headstart.kernels.sweeping import mark_used
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -144,4 +146,5 @@ def _cache_folder(function: Function, states: tuple[type, ...], flags: str) -> P
     whole = hashlib.sha256(f"{numba.__version__}{flags}{digest}{file.st_mtime_ns}{file.st_size}".encode())
     folder = find_code_folder().folder / whole.hexdigest()[:16]
     folder.mkdir(parents=True, exist_ok=True)
+    mark_used(folder)
     return folder

@@ -49,13 +49,15 @@ def digest_composition(function: Function, states: Iterable[type]) -> str:
     return digest.hexdigest()
 
 
-def states_in(values: Iterable[object]) -> Iterator[type]:
+def states_in(values: Iterable[object]) -> list[type]:
     """The NamedTuple classes found in these values, nested ones included, each as often as it stands."""
+    found: list[type] = []
     for value in values:
         if isinstance(value, tuple):
             if _is_state(type(value)):
-                yield type(value)
-            yield from states_in(value)
+                found.append(type(value))
+            found += states_in(value)
+    return found
 
 
 def _is_state(owner: type) -> bool:

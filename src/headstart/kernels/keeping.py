@@ -1,4 +1,4 @@
-"""Where compiled code is kept: a folder of the user's own, in it one for each composition, and who may compile.
+"""Where compiled code is kept: a folder of the user's own, in it one for each composition.
 
 What is kept here is run, so it lies only where nobody else may write.
 """
@@ -9,16 +9,11 @@ import logging
 import os
 import stat
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-try:
-    import fcntl
-except ImportError:  # Windows: two processes that begin together both compile
-    fcntl = None  # type: ignore[assignment]
+from headstart.kernels.sweeping import sweep
 
 logger = logging.getLogger("headstart.kernels")
 
@@ -37,6 +32,7 @@ def find_code_folder() -> CodeFolder:
     try:
         usual.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=usual):
+            sweep(usual)
             return CodeFolder(usual)
     except OSError as error:
         found = CodeFolder(_private_folder(), f"{usual} cannot be written to ({error.strerror or error})")
@@ -63,26 +59,3 @@ def _private_folder() -> Path:
     except OSError:
         pass
     return Path(tempfile.mkdtemp(prefix="headstart-kernels-"))
-
-
-_held: set[Path] = set()  # by this process; numba's own lock lets one thread at a time compile
-
-
-@contextmanager
-def only_one_compiles(folder: Path) -> Iterator[None]:
-    """Other processes wait until this one is done, and then find what it kept."""
-    if fcntl is None or folder in _held:
-        yield
-        return
-    try:
-        lock = os.open(folder / "lock", os.O_WRONLY | os.O_CREAT, 0o600)
-    except OSError:  # a folder that can be read and not written to: there is nothing to keep
-        yield
-        return
-    _held.add(folder)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-    finally:
-        _held.discard(folder)
-        os.close(lock)

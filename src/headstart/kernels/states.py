@@ -30,7 +30,8 @@ def is_state(value: object) -> bool:
 
 def copy_state(state: S) -> S:
     """A state whose writable arrays are its own; read-only ones are shared."""
-    return _rebuild(state, "", lambda name, value, is_learnt: _own(value))
+    assert isinstance(state, tuple)  # not by `_rebuild`: a simulator copies states by the thousand
+    return tuple.__new__(type(state), [copy_state(value) if is_state(value) else _own(value) for value in state])
 
 
 def save_state(state: object) -> dict[str, NDArray[np.generic]]:

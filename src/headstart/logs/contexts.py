@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from functools import cache
 from numbers import Real
 from typing import Any, TypeAlias
 
@@ -35,7 +36,7 @@ def encode_columns(contexts: Any, context_names: Sequence[str] | None, n_rows: i
             matrix = matrix.reshape(-1, 1)
         if matrix.ndim != 2:
             raise LogError(f"contexts must be a matrix of rows and columns, got shape {matrix.shape}")
-        names = tuple(context_names) if context_names else tuple(f"x{j}" for j in range(matrix.shape[1]))
+        names = tuple(context_names) if context_names else number_columns(matrix.shape[1])
         if len(names) != matrix.shape[1]:
             raise LogError(f"context_names has {len(names)} names for {matrix.shape[1]} columns")
         _check_differ(names)
@@ -45,6 +46,12 @@ def encode_columns(contexts: Any, context_names: Sequence[str] | None, n_rows: i
     values = {name: _as_values(name, column, n_rows) for name, column in columns.items()}
     encoding = _find_encoding(values)
     return encoding, _fill(encoding, values, n_rows)
+
+
+@cache
+def number_columns(n: int) -> tuple[str, ...]:
+    """The names of columns that nobody named: x0, x1, ..."""
+    return tuple(f"x{j}" for j in range(n))
 
 
 def encode_rows(encoding: Encoding, columns: Mapping[str, ArrayLike], n_rows: int) -> Floats:

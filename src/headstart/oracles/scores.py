@@ -41,13 +41,13 @@ def level(state: State) -> float:
     return 0.0
 
 
-@verb(is_inlined=True)
+@verb()
 def score(state: State, context: Floats, action: int, level: Level) -> float:
     """The score of an available action; infinite for one that comes first."""
     raise NotImplementedError
 
 
-@verb(is_inlined=True)
+@verb()
 def width(state: Tallied, action: int, log_n: float) -> float:
     """By how much an action's upper bound is above its mean, `log_n` being `log_plays`; infinite without plays."""
     raise NotImplementedError

@@ -5,22 +5,37 @@ from __future__ import annotations
 import numpy as np
 
 from headstart.parts.abilities import OracleAbilities
-from headstart.parts.contracts import Oracle
+from headstart.parts.contracts import ContextLike, Oracle
+from headstart.parts.wrapper import Wrapper, layers
 
 
 def warm(policy: Oracle) -> None:
-    """Let a copy of the policy decide and learn once: the policy itself stays as it is.
+    """Let the policy say its chances and a copy decide, wait and learn once: the policy itself stays as it is.
 
     Compiled entry points belong to the types of a state, so what the copy has compiled its original finds ready in
     this process, and every other process on the disk.
     """
-    abilities = OracleAbilities(OracleAbilities(policy).copy())
+    n_features = OracleAbilities(policy).n_features
+    context = np.zeros(n_features) if n_features else None
+    policy.probabilities(context)
+    learner, seen = _find_learner(policy, context)
+    abilities = OracleAbilities(OracleAbilities(learner).copy())
     twin = abilities.part
-    context = np.zeros(abilities.n_features) if abilities.n_features else None
-    twin.probabilities(context)
-    action = twin.play(context)
+    twin.probabilities(seen)
+    action = twin.play(seen)
     if abilities.waits:
-        abilities.expect(context, action)
-        abilities.release(context, action)
+        abilities.expect(seen, action)
+        abilities.release(seen, action)
     low, high = abilities.outcome_range
-    twin.update(context, action, min(max(0.0, low), high))
+    twin.update(seen, action, min(max(0.0, low), high))
+
+
+def _find_learner(policy: Oracle, context: ContextLike) -> tuple[Oracle, ContextLike]:
+    """What is copied, and what it sees: the whole policy, or of one that holds a log the oracle within."""
+    seen = context
+    for layer in layers(policy):
+        if isinstance(layer, Wrapper):
+            seen = layer.seen(seen)
+            if layer.holds_log:
+                return layer.inner, seen
+    return policy, context

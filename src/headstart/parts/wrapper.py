@@ -20,6 +20,8 @@ class Wrapper(Policy, ABC):
     kernels, the state of the whole (`around`).
     """
 
+    holds_log = False  # whether a copy of it would copy a log, or ask one for all that it knows
+
     @property
     @abstractmethod
     def inner(self) -> Oracle:

@@ -273,7 +273,8 @@ class _Lives:
 
 def streams_of(seed: int, run: int) -> list[np.random.SeedSequence]:
     """The randomness of one run: its world's, and that of each of its policies."""
-    return np.random.SeedSequence(seed, spawn_key=(run,)).spawn(2)
+    # What SeedSequence(seed, spawn_key=(run,)).spawn(2) has, without the parent, which nobody draws from.
+    return [np.random.SeedSequence(seed, spawn_key=(run, child)) for child in range(2)]
 
 
 def _delayed(policy: Oracle, delay: int, batch: int, drawn: Drawn) -> Oracle:
@@ -293,14 +294,15 @@ def _run_policy(drawn: Drawn, policy: Oracle, checkpoints: Integers, out: Floats
     abilities = OracleAbilities(policy)
     if abilities.n_features not in (None, 0, drawn.n_features):
         raise OptionError(f"the policy decides on {abilities.n_features} columns, the world shows {drawn.n_features}")
-    if abilities.kernel_state is None:
+    abilities.reserve(int(checkpoints[-1]))
+    state = abilities.kernel_state
+    if state is None:
         _run_plain(drawn, policy, checkpoints, out)
         return
-    abilities.reserve(int(checkpoints[-1]))
     seen = np.array([np.inf, -np.inf])
     arguments = (
         drawn.kernel_state,
-        abilities.kernel_state,
+        state,
         np.ones(drawn.n_actions, dtype=np.bool_),
         np.empty(drawn.n_features),
         np.empty(drawn.n_actions),

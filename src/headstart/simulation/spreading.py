@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
@@ -26,6 +27,7 @@ def spread(run_one: Callable[[int], T], runs: int, n_jobs: int | None = None) ->
     threads of this process, for compiled runs let Python's lock go. A run has its own randomness by its number, so
     the numbers are the same wherever it is computed. An interruption or an error ends the rest.
     """
+    here = os.getpid()
     with threadpool_limits(1, user_api="blas"):  # the runs are the workers; more would only wait for each other
         yield run_one(0)  # compiles what there is to compile before workers would wait for it
         from joblib import Parallel, delayed
@@ -33,7 +35,7 @@ def spread(run_one: Callable[[int], T], runs: int, n_jobs: int | None = None) ->
         workers = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator", pre_dispatch="all")
         size = max((runs - 1) // (_BLOCKS * _count(workers.n_jobs)), 1)
         blocks = [range(first, min(first + size, runs)) for first in range(1, runs, size)]
-        for found in workers(delayed(_run_block)(run_one, block) for block in blocks):
+        for found in workers(delayed(_run_block)(run_one, block, here) for block in blocks):
             yield from found
 
 
@@ -43,6 +45,9 @@ def _count(n_jobs: int) -> int:
     return max(int(effective_n_jobs(n_jobs)), 1)
 
 
-def _run_block(run_one: Callable[[int], T], block: Sequence[int]) -> list[T]:
+def _run_block(run_one: Callable[[int], T], block: Sequence[int], home: int) -> list[T]:
+    """The runs of a block. In `home`, the process that asked, BLAS is limited already: to look for it takes ms."""
+    if os.getpid() == home:
+        return [run_one(run) for run in block]
     with threadpool_limits(1, user_api="blas"):
         return [run_one(run) for run in block]

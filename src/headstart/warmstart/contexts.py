@@ -119,5 +119,15 @@ class Population(_Source[PopulationState]):
         if not np.isfinite(matrix).all():
             row, column = (int(i) for i in np.argwhere(~np.isfinite(matrix))[0])
             raise ContextError(f"contexts in row {row}, column {column} must be finite, got {matrix[row, column]}")
+        self._take(matrix, rng)
+
+    @classmethod
+    def of_nobody(cls, n_features: int, rng: RNG = None) -> Population:
+        """Users of whom nothing will ever be looked at: zeros, which need no check."""
+        population = cls.__new__(cls)
+        population._take(np.zeros((1, n_features)), rng)
+        return population
+
+    def _take(self, matrix: Floats, rng: RNG) -> None:
         matrix.setflags(write=False)
         super().__init__(PopulationState(matrix, as_words(rng)), matrix.shape[1])

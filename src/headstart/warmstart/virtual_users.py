@@ -120,7 +120,7 @@ def _logged_users(oracle: Oracle, evaluator: Evaluator, rng: RNG) -> LogContexts
     n_columns = needed if known is None else known
     is_free = needed == 0 and (n_columns == 0 or not asked.needs_context)
     if is_free or asked.is_exhausted():
-        return Population(np.zeros((1, n_columns)), rng=rng)
+        return Population.of_nobody(n_columns, rng)
     rows = asked.contexts
     if rows is None or len(rows) == 0:
         raise OptionError("the evaluator has no rows to draw virtual users from: give WarmStart its contexts")

@@ -76,6 +76,8 @@ class WarmStart(Wrapper):
     array([2, 1])
     """
 
+    holds_log = True
+
     def __init__(
         self,
         oracle: Oracle,
@@ -101,7 +103,7 @@ class WarmStart(Wrapper):
                 f"the oracle decides on {needed} columns, but decide_on leaves {self._columns.size} of the log's"
             )
         # A permutation of all columns is a choice too.
-        self._sees_all = np.array_equal(self._columns, np.arange(n_columns))
+        self._sees_all = self._columns.size == n_columns and self._columns.tolist() == list(range(n_columns))
         self._n_features = n_columns if self._columns.size or self._users.grows else 0
         self._context = np.zeros(n_columns)
         self._answered = _find_answered(evaluator, self.n_actions)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from copy import copy
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +37,12 @@ class TruePopulation:
         self.kernel_state = state
         self.n_features = n_features
 
+    def again(self) -> Self:
+        """The same distribution from its first draw on."""
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__, kernel_state=copy_state(self.kernel_state))
+        return twin
+
 
 class DrawnWorld:
     """One world, all its unknowns drawn: a log of its past and a stream of its users.
@@ -60,11 +65,9 @@ class DrawnWorld:
     def again(self) -> DrawnWorld:
         """The same world from the same first user on, and the same population from its first draw on."""
         twin = object.__new__(type(self))
-        twin.__dict__.update(self.__dict__)
-        twin.kernel_state = copy_state(self.kernel_state)
+        twin.__dict__.update(self.__dict__, kernel_state=copy_state(self.kernel_state))
         if self.population is not None:
-            twin.population = copy(self.population)
-            twin.population.kernel_state = copy_state(self.population.kernel_state)
+            twin.population = self.population.again()
         return twin
 
     def draw_user(self) -> Floats:

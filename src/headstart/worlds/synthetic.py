@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -208,31 +209,35 @@ class Synthetic:
     def draw(self, rng: np.random.Generator) -> DrawnWorld:
         """One world of this kind, its log included."""
         theta = rng.standard_normal(self._d // self.n_actions)
-        bases = self.step * np.arange(self.n_actions, dtype=np.float64)
-        visible = np.arange(self._d)
+        bases, chances, visible = self._same_in_each_draw
         if self.n_hidden:
             visible = np.sort(rng.permutation(self._d)[self.n_hidden :])
-        state = SyntheticState(
+        drawn = (
             freeze(theta),
-            freeze(bases),
+            bases,
             _KINDS[self.outcome],
             float(self.rho),
-            freeze(np.array(self.logged_chances, dtype=np.float64)),
+            chances,
             self.is_contextual,
             freeze(self._means(theta, bases)),
             freeze(visible),
-            np.zeros(self._d),
-            as_words(rng),
         )
-        population = SyntheticPopulation(state._replace(user=np.zeros(self._d), rng=as_words(rng)))
+        state = SyntheticState(*drawn, np.zeros(self._d), as_words(rng))
+        population = SyntheticPopulation(SyntheticState(*drawn, np.zeros(self._d), as_words(rng)))
         contexts = np.empty((self.n_log, visible.size))
         actions, outcomes = np.empty(self.n_log, dtype=np.int64), np.empty(self.n_log)
         propensities = np.empty((self.n_log, self.n_actions))
-        kernels.compiled(_draw_log, SyntheticState)(state, contexts, actions, outcomes, propensities)
+        kernels.compiled(_draw_log, SyntheticState, allocates=False)(state, contexts, actions, outcomes, propensities)
         if self.bias:
             outcomes[actions == 0] += self.bias
-        log = Log(actions, outcomes, contexts, propensities, n_actions=self.n_actions)
+        log = Log.of_drawn(actions, outcomes, contexts, propensities)
         return DrawnWorld(log, visible.size, state, population)
+
+    @cached_property
+    def _same_in_each_draw(self) -> tuple[Floats, Floats, Integers]:
+        """b_a, the logged chances of action 0, and all columns."""
+        bases = self.step * np.arange(self.n_actions, dtype=np.float64)
+        return freeze(bases), freeze(np.array(self.logged_chances, dtype=np.float64)), freeze(np.arange(self._d))
 
     def _means(self, theta: Floats, bases: Floats) -> Floats:
         """E[y | a] over the population, in closed form: phi is symmetric around 0."""

@@ -11,6 +11,7 @@ import numpy as np
 from headstart.arrays import Bools, Floats
 from headstart.logs.encoding import Encoding
 from headstart.parts import Oracle, OracleAbilities, layers
+from headstart.parts.warming import warm
 from headstart.serve.engine.binding import FREE, Binding
 from headstart.serve.engine.bounds import UNBOUNDED, Bounds
 from headstart.serve.engine.surprises import NONE, check_expected, take_middles
@@ -63,12 +64,7 @@ class ServedPolicy:
 
     def warm_up(self) -> None:
         """Load what is compiled for deciding and learning, so that the first user does not wait for it."""
-        vector = np.zeros(self._abilities.n_features or 0) if self.has_context else None
-        self.policy.probabilities(vector)
-        warm_start = self._find_warm_start()
-        oracle, seen = (self.policy, vector) if warm_start is None else (warm_start.oracle, warm_start.seen(vector))
-        low, high = self.outcome_range
-        OracleAbilities(oracle).copy().update(seen, 0, min(max(0.0, low), high))
+        warm(self.policy)
 
     def learn(
         self, context: Mapping[str, Any], action: int, outcome: float, surprises: Mapping[str, str] = NONE

@@ -80,6 +80,8 @@ class Expectations:
             return
         if expected.kind == "decision":
             body = {**expected.body, "version": model.newest, "action": self._drawn.get(event_id)}
+            if model.holds_out(event_id, body.get("unit")):
+                body["is_holdout"] = True
             row = Row(sequence, "decision", event_id, self._time, expected.about, body)
             model.decisions[event_id] = row
             model.note(row)

@@ -216,6 +216,11 @@ class Model:
         safe = None if self.fallen is None else self.present.safe_action
         return safe if safe in self.offered and (offered is None or safe in offered) else None
 
+    def holds_out(self, event_id: str, unit: str | None) -> bool:
+        """Whether the policy is not asked."""
+        held = ("hold-out", event_id) if unit is None else ("hold-out of units", unit)
+        return draw_by_id(held[0], self.present.seed_in_force, self.name, held[1]) < self.present.holdout
+
     def draw_of(self, unit: str | None, offered: Sequence[Label] | None, time: int) -> Row | None:
         """The decision whose action a unit keeps at some time, where these are available; None: it is drawn for."""
         draws = [row for row in self.units.get(unit or "", []) if "follows" not in row.body]
@@ -359,8 +364,7 @@ class Model:
             return
         if not math.isclose(sum(chances), 1.0, abs_tol=1e-9):
             raise PromiseBroken(f"{at} has probabilities that sum to {sum(chances)}")
-        held = ("hold-out of units", body["unit"]) if "unit" in body else ("hold-out", row.event_id or "")
-        is_holdout = draw_by_id(held[0], config.seed_in_force, self.name, held[1]) < config.holdout
+        is_holdout = self.holds_out(row.event_id or "", body.get("unit"))
         if "is_redacted" in body:  # by a unit whose name is forgotten
             is_holdout = body.get("is_holdout", False)
         if is_holdout != body.get("is_holdout", False):

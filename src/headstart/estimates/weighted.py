@@ -86,9 +86,10 @@ class WeightedMeans:
 
 def weigh_sums(sums: HasWeightedSums) -> WeightedMeans:
     """From sums, so that rows and tables of any size give the same."""
-    given = [_as_own(values) for values in (sums.w, sums.wy, sums.wyy, sums.ww, sums.wwy, sums.wwyy)]
-    out = np.empty((4, given[0].size))
-    compiled(_fill_from_sums, allocates=False)(*given, out)
+    out = np.empty((4, sums.w.size))
+    plain = _as_own(sums.w), _as_own(sums.wy), _as_own(sums.wyy)
+    weighted = _as_own(sums.ww), _as_own(sums.wwy), _as_own(sums.wwyy)
+    compiled(_fill_from_sums, allocates=False)(*plain, *weighted, out)
     return WeightedMeans(*out)
 
 
@@ -102,7 +103,7 @@ def weigh_rows(actions: Integers, outcomes: Floats, weights: Floats, n_actions: 
 
 def _as_own(values: NDArray[np.generic], kind: type = np.float64) -> NDArray[Any]:
     """The values in one piece and as if they could not be written to: one compiled function does for all callers."""
-    view = np.ascontiguousarray(values, dtype=kind).view()
+    view: NDArray[Any] = np.ascontiguousarray(values, dtype=kind).view()
     view.setflags(write=False)
     return view
 

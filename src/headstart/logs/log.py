@@ -152,7 +152,7 @@ class Log(Displayed):
     def of_drawn(cls, actions: Integers, outcomes: Floats, contexts: Floats, propensity_matrix: Floats) -> Log:
         """The log that a world drew: nothing is checked, for nobody else wrote these arrays, and they become its own.
 
-        Checking costs 15 times what drawing a hundred rows does. Actions are 0..K-1, K the matrix's columns.
+        Checking costs ten times what drawing a hundred rows does. Actions are 0..K-1, K the matrix's columns.
         """
         log = cls.__new__(cls)
         log._drawn_contexts = log.contexts = read_only(contexts)

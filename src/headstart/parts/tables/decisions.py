@@ -203,11 +203,10 @@ def make_rule(
 
 def _look(policy: Oracle, users: object, table: UserTable, names: Names, asked: Wanted) -> UserSurvey:
     """A first look at the users, where it is needed: by a policy that weighs who is in flight, or to count them."""
-    is_same_for_all = not names.asked.columns and asked.available is None
-    is_sampled = weighs_flight(policy) and not is_same_for_all
     if is_spark(users):
-        return survey_spark(users, asked.columns(names), asked.id, asked.salt, has_sample=is_sampled)
-    if table.n_rows is None or is_sampled:
+        return survey_spark(users, asked.columns(names), asked.id, asked.salt)
+    is_same_for_all = not names.asked.columns and asked.available is None
+    if table.n_rows is None or (weighs_flight(policy) and not is_same_for_all):
         return survey(table, asked.columns(names), asked.id, asked.salt)
     if not table.n_rows:
         raise ContextError(f"{table.place}: there are columns but no users")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeGuard
 
-from headstart.arrays import Words
+import numpy as np
+
 from headstart.errors import ContextError
 from headstart.logs.tables.ids import hash_ids, key_of
 from headstart.logs.tables.users import UserTable
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-_PLACE = "the Spark frame"
+_HASH = "headstart hash"
 
 
 def is_spark(users: object) -> TypeGuard[DataFrame]:
@@ -31,46 +32,42 @@ def open_spark_users(frame: DataFrame) -> UserTable:
     def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         raise ContextError("users on Spark are decided for on the executors: take decisions.frame")
 
-    return UserTable(_PLACE, to_arrow_schema(frame.schema), None, read)
+    return UserTable("the Spark frame", to_arrow_schema(frame.schema), None, read)
 
 
-def survey_spark(frame: DataFrame, columns: Sequence[str], id: str, salt: str, *, has_sample: bool) -> UserSurvey:
-    """Count the users, look for ids that come twice, and take the sample of every other engine, if one is asked for.
-
-    Each is a job over the ids alone; of the other columns only the sample's leave the executors.
-    """
+def survey_spark(frame: DataFrame, columns: Sequence[str], id: str, salt: str) -> UserSurvey:
+    """Count the users, look for ids that come twice, and take the same sample as every other engine."""
     from pyspark.sql import functions
+    from pyspark.sql.types import LongType, StructField, StructType
 
-    counts = frame.agg(functions.count("*"), functions.count_distinct(id)).first()
-    n_users, n_ids = (int(n) for n in counts) if counts is not None else (0, 0)
-    if not n_users:
-        raise ContextError(f"{_PLACE}: there are columns but no users")
-    if n_ids < n_users:  # or ids are missing, which is said where they are hashed
-        repeated = frame.filter(frame[id].isNotNull()).groupBy(id).count().filter("count > 1").limit(1).collect()
-        if repeated:
-            raise ContextError(f"{_PLACE}: the id {str(repeated[0][id])!r} comes twice: one user gets one action")
-    return UserSurvey(
-        n_users, _take_sample(frame.select(*columns), id, key_of("sample", salt)) if has_sample else None
-    )
-
-
-def _take_sample(chosen: DataFrame, id: str, key: Words) -> pa.Table:
-    """The rows of the smallest hashes of ids: found by the ids of each part, and fetched by those that are left."""
-    ids = chosen.select(id)
+    chosen, place = frame.select(*columns), "the Spark frame"
+    key = key_of("sample", salt)
 
     def take_smallest(portions: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        kept = smallest_of((rows, hash_ids(rows.column(0), key, _PLACE, 0)) for rows in portions if rows.num_rows)
+        import pyarrow as pa
+
+        seen = ((rows, hash_ids(rows.column(id), key, place, 0)) for rows in portions if rows.num_rows)
+        kept = smallest_of(seen)
         if kept is not None:
-            yield from kept[0].to_batches()
+            table, hashes = kept
+            told = pa.array(hashes.view(np.int64))  # Spark has no unsigned numbers
+            yield from table.append_column(_HASH, told).combine_chunks().to_batches()
 
-    def in_order(rows: pa.Table) -> pa.Table:
-        (batch,) = rows.combine_chunks().to_batches()
-        kept = smallest_of([(batch, hash_ids(batch.column(id), key, _PLACE, 0))])
-        assert kept is not None, "there are users"
-        return kept[0]
-
-    smallest = in_order(ids.mapInArrow(take_smallest, ids.schema).toArrow())
-    return in_order(chosen.filter(chosen[id].isin(smallest.column(id).to_pylist())).toArrow())
+    n_users = chosen.count()
+    if not n_users:
+        raise ContextError(f"{place}: there are columns but no users")
+    repeated = (
+        chosen.groupBy(functions.col(id).cast("string").alias(id)).count().filter("count > 1").limit(1).collect()
+    )
+    if repeated:
+        raise ContextError(f"{place}: the id {repeated[0][id]!r} comes twice: one user gets one action")
+    schema = StructType([*chosen.schema.fields, StructField(_HASH, LongType())])
+    found = chosen.mapInArrow(take_smallest, schema).toArrow()
+    hashes = found.column(_HASH).to_numpy().view(np.uint64)
+    (rows,) = found.drop_columns([_HASH]).combine_chunks().to_batches()
+    kept = smallest_of([(rows, hashes)])
+    assert kept is not None
+    return UserSurvey(n_users, kept[0])
 
 
 def decide_on_spark(frame: DataFrame, rule: DecisionRule, users: UserTable) -> DataFrame:

@@ -252,7 +252,8 @@ def _add_decision(decided: Decided, event: Event) -> None:
     decided.times.append(event.time / 1e6)
     decided.drawn.append(action)
     decided.chances.append(chances)
-    decided.contexts.append(event.body["context"])
+    if "is_redacted" not in event.body:  # who was erased is nobody to compare others with
+        decided.contexts.append(event.body["context"])
 
 
 def _as_text(labels: list[Label]) -> list[str]:

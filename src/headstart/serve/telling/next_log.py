@@ -66,5 +66,5 @@ def _choose(report: Report, n: int, k: int, epsilon: float, config: ExperimentCo
     rarest = int(n * epsilon / k)
     text = f"epsilon = {epsilon:g}: at least {rarest:,} users for each action after {n:,} more"
     if cost is not None:
-        text += f", for about {report.words.tell_change(-max(cost, 0.0)).lstrip('-')} a user less"
+        text += f", for about {report.words.tell_change(-max(cost, 0.0)).lstrip('+-')} a user less"
     return {"epsilon": epsilon, "rarest": rarest, "cost": cost, "text": text + "."}

@@ -10,7 +10,8 @@ import pytest
 import headstart as hs
 from headstart.errors import ContextError
 from headstart.parts.abilities import OracleAbilities
-from tests.cli.test_campaign import headstart, write_csv
+from tests.cli.calling import call_headstart
+from tests.cli.test_campaign import write_csv
 
 NAMES = ["none", "mail", "call"]
 
@@ -113,7 +114,7 @@ def test_on_the_command_line_the_saved_policy_knows_of_the_decisions(tmp_path):
     told = []
     for source, table, saved in (("0", "one", "1"), ("1", "two", "2"), ("0", "two", "3")):
         arguments = (f"{source}.policy", f"{table}.parquet", "--save", f"{saved}.policy", "--out", "d.parquet")
-        done = headstart("decide", *arguments, "--json", cwd=tmp_path)
+        done = call_headstart("decide", *arguments, "--json", cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         told.append(json.loads(done.stdout)["exploring"])
     assert told[1] < told[2] / 8
@@ -123,7 +124,7 @@ def test_a_policy_is_not_saved_with_decisions_that_it_could_not_learn_from(tmp_p
     hs.start(LOG, decide_on=["age"], rng=0).save(tmp_path / "0.policy")
     write_csv(tmp_path / "users.csv", "id,age", [(1, 30), (2, 50)])
     arguments = ("0.policy", "users.csv", "--keep", "id", "--save", "1.policy", "--out", "d.csv")
-    done = headstart("decide", *arguments, cwd=tmp_path)
+    done = call_headstart("decide", *arguments, cwd=tmp_path)
     assert done.returncode == 1
     assert "--save needs the columns that are decided on; add age to --keep" in " ".join(done.stderr.split())
     assert sorted(path.name for path in tmp_path.iterdir()) == ["0.policy", "users.csv"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import psycopg
@@ -34,10 +35,13 @@ def run_failing_write(folder: Path, disk: FailingDisk, n: int) -> int:
 def _run_on_disk(path: str, disk: FailingDisk, n: int) -> int:
     clock, config = Clock(), make_config(path, **_ORACLE)
     disk.fail_at(n)
-    client = Client(lambda: Engine.open(config, clock=clock, store=SQLiteStore(path, disk.connect)))
-    client.run()
-    counted = disk.n
-    check_nothing_lost(client, lambda: Engine.open(config, clock=clock), lambda: open_store(path))
+    with TemporaryDirectory() as archives:
+        client = Client(
+            lambda: Engine.open(config, clock=clock, store=SQLiteStore(path, disk.connect)), Path(archives)
+        )
+        client.run()
+        counted = disk.n
+        check_nothing_lost(client, lambda: Engine.open(config, clock=clock), lambda: open_store(path))
     disk.n = counted
     return client.n_errors
 
@@ -91,10 +95,13 @@ def run_failing_call(address: str, when: str, n: int) -> int:
 
 def _run_with_calls(address: str, calls: _Calls) -> tuple[int, int]:
     clock, config = Clock(), make_config(address, **_ORACLE)
-    client = Client(lambda: Engine.open(config, clock=clock, store=_failing_store(address, calls)))
-    client.run()
-    n = calls.n
-    check_nothing_lost(client, lambda: Engine.open(config, clock=clock), lambda: open_store(address))
+    with TemporaryDirectory() as archives:
+        client = Client(
+            lambda: Engine.open(config, clock=clock, store=_failing_store(address, calls)), Path(archives)
+        )
+        client.run()
+        n = calls.n
+        check_nothing_lost(client, lambda: Engine.open(config, clock=clock), lambda: open_store(address))
     return n, client.n_errors
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from headstart.serve import Engine, StoreUnavailable
@@ -19,11 +18,11 @@ GUARDED = {"safe_action": "image", "guardrails": {"r": {"worse": "lower", "than"
 
 
 class Client:
-    """Asks again, with the same event id, until it is answered; remembers what was acknowledged."""
+    """Asks again, with the same event id, until it is answered; remembers what was acknowledged. Archives go into a
+    folder."""
 
-    def __init__(self, reopen: Callable[[], Engine]) -> None:
-        self._reopen = reopen
-        self._folder = TemporaryDirectory()  # of archives
+    def __init__(self, reopen: Callable[[], Engine], folder: Path) -> None:
+        self._reopen, self._folder = reopen, folder
         self.n_errors = 0
         self.decisions: dict[str, Any] = {}
         self.outcomes: dict[str, float] = {}
@@ -82,8 +81,7 @@ class Client:
         self.decide("after")
 
     def _archive(self) -> None:
-        folder = Path(self._folder.name)
-        archive_events(self.engine._store, "ads", 2**62, folder, {"by": "a test"}, slice_size=20)
+        archive_events(self.engine._store, "ads", 2**62, self._folder, {"by": "a test"}, slice_size=20)
 
 
 def check_nothing_lost(client: Client, open_plain: Callable[[], Engine], open_store: Callable[[], Store]) -> None:

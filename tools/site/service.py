@@ -53,7 +53,7 @@ def _default(field: Field[Any]) -> str:
 def write_http() -> str:
     """Every path with what it takes and what it answers, for an experiment called `ads`."""
     schema = decide_schema(["image", "video"], {"age": "number", "likes_videos": ["yes", "no"]})
-    document: Any = write_document({"ads": schema})
+    document: Any = write_document({"ads": schema}, guardrails={"ads": ["complaints"]})
     lines = [
         "# The HTTP API",
         "",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from headstart import __version__
@@ -66,12 +66,6 @@ _DECISION = {
         "follows": {"type": "string", "description": "The event id of the decision whose action its unit keeps."},
     },
 }
-_RESUME = {
-    "type": "object",
-    "required": ["guardrail"],
-    "additionalProperties": False,
-    "properties": {"guardrail": {"type": "string"}, "reason": {"type": "string", "maxLength": 1000}},
-}
 _RECORDED = {
     "type": "object",
     "required": ["sequence"],
@@ -105,9 +99,11 @@ _REFUSALS = {
 
 
 def write_document(
-    experiments: Mapping[str, Schema], named: Mapping[str, NamedOutcomes] | None = None
+    experiments: Mapping[str, Schema],
+    named: Mapping[str, NamedOutcomes] | None = None,
+    guardrails: Mapping[str, Iterable[str]] | None = None,
 ) -> dict[str, object]:
-    """The document for these experiments: {name: JSON schema of its decide request}, and outcomes with names."""
+    """The document for these experiments: {name: JSON schema of its decide request}, outcomes, guardrails."""
     paths: dict[str, object] = {}
     for name, decide in experiments.items():
         at, outcomes = f"/v1/{name}", (named or {}).get(name, NO_OUTCOMES)
@@ -121,7 +117,9 @@ def write_document(
             "post": _post("Report many outcomes", _many("outcomes", report_schema(outcomes, is_in_batch=True)),
                           _many("outcomes", {"anyOf": [_ref("Receipt"), _ref("Error")]}))
         }  # fmt: skip
-        paths[f"{at}/resume"] = {"post": _post("Resume after a guardrail has tripped", _RESUME, _RECORDED)}
+        if names := sorted((guardrails or {}).get(name, ())):
+            resume = _post("Resume after a guardrail has tripped", _resume(names), _RECORDED)
+            paths[f"{at}/resume"] = {"post": resume}
         paths[f"{at}/state"] = {"get": _get("What the policy believes")}
         paths[f"{at}/report"] = {"get": _get("What the page shows")}
         paths[f"{at}/decisions/{{event_id}}"] = {"get": {**_get("One decision: why, and what came"), **_BY_ID}}
@@ -150,6 +148,15 @@ _UNSEEN = {
     "minimum": -LARGEST_WHOLE,
     "maximum": LARGEST_WHOLE - 1,
 }
+
+
+def _resume(guardrails: list[str]) -> Schema:
+    return {
+        "type": "object",
+        "required": ["guardrail"],
+        "additionalProperties": False,
+        "properties": {"guardrail": {"enum": guardrails}, "reason": {"type": "string", "maxLength": 1000}},
+    }
 
 
 def decide_schema(

@@ -158,7 +158,8 @@ class Looks:
         """The API as a document."""
         configs = {name: self._engine.configuration(name) for name in self._app.overviews}
         decides = {n: decide_schema(list(e.actions), e.contexts, e.ranges) for n, e in configs.items()}
-        return _json(write_document(decides, {name: each.outcomes for name, each in configs.items()}))
+        named = {name: each.outcomes for name, each in configs.items()}
+        return _json(write_document(decides, named, {name: each.guardrails for name, each in configs.items()}))
 
     async def experiments(self, _: Request) -> Response:
         """Names of the experiments."""

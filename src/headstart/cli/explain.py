@@ -15,7 +15,8 @@ from headstart.cli.decide import is_policy, load_policy
 from headstart.cli.store import open_reading
 from headstart.cli.terminal import AsJson, app, out, print_error
 from headstart.cli.wording import as_options
-from headstart.errors import HeadstartError, MissingExtraError, OptionError
+from headstart.errors import HeadstartError, OptionError
+from headstart.extras import brought_by
 
 if TYPE_CHECKING:
     from headstart.parts.explanation import Explanation
@@ -91,14 +92,11 @@ def _explain_decision(source: str, event_id: str | None, experiment: str | None,
         raise OptionError(
             f"which decision? give its event id, as the service answered it ({source} is no policy, which needs none)"
         )
-    try:
-        if source.startswith(_SERVICES):
-            from headstart.serve.client import ask_about_decision
-
-            return ask_about_decision(source, event_id, experiment=experiment, key=key)
+    with brought_by("serve"):
+        from headstart.serve.client import ask_about_decision
         from headstart.serve.telling.stored_decision import tell_stored
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(error.name or "a part of the service", "serve") from None
+    if source.startswith(_SERVICES):
+        return ask_about_decision(source, event_id, experiment=experiment, key=key)
     with open_reading(source) as query:
         return tell_stored(query, event_id, experiment)
 

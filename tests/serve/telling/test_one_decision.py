@@ -17,7 +17,7 @@ from tests.serve.in_process import configure
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory):
     log = example_log(7)
-    started = {"actions": list(log.action_names), "contexts": {"likes_videos": ["yes", "no"]}, "log": log}
+    started = {"actions": list(log.action_names), "contexts": {"likes_videos": ["yes", "no"]}, "log": log, "seed": 7}
     held_out = {"actions": ["a", "b", "c"], "oracle": "UCB", "holdout": 1.0}
     store = tmp_path_factory.mktemp("one") / "s.sqlite"
     with Engine.open(configure(store, {"ads": started, "even": held_out})) as engine:

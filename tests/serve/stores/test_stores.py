@@ -15,6 +15,7 @@ import pytest
 from headstart.serve import Engine
 from headstart.serve.engine.opening import open_store
 from headstart.serve.engine.verification import verify_store
+from headstart.serve.store.schema import CURRENT
 from tests.serve.experiments import Clock
 from tests.serve.stores.write_store import FOLDER, ask, read_config
 
@@ -32,7 +33,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_there_is_a_store_of_each_schema_that_was_released():
-    assert {"0.1.0-schema2", "0.1.0-schema3"} <= set(STORES)
+    assert {f"0.1.0-schema{version}" for version in range(2, CURRENT + 1)} <= set(STORES)
 
 
 def test_a_kept_store_folds_to_what_it_was(store: str):
@@ -52,7 +53,10 @@ def test_a_kept_store_verifies(store: str):
     opened.close()
     told = json.loads((FOLDER / f"{store}.json").read_text(encoding="utf-8"))["experiments"].values()
     assert verdict.faults == []
-    assert verdict.decisions == verdict.decided_again == sum(len(each["decisions"]) for each in told)
+    # What was decided for an erased person cannot be decided again, nor what was learnt from it until the next snapshot.
+    assert verdict.decided_again + verdict.redacted + verdict.clouded == verdict.decisions
+    assert verdict.redacted == (3 if store == "0.1.0-schema4" else 0)
+    assert verdict.decisions == sum(len(each["decisions"]) for each in told)
     assert verdict.events == sum(len(each["kinds"]) for each in told)
 
 

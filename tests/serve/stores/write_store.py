@@ -6,6 +6,8 @@ version that is named here, at its commit; a store is never written again by a l
     0.1.0-schema2   by headstart 0.1.0 (schema version 2, snapshots of format 2), before each experiment had a log
                     of its own
     0.1.0-schema3   by headstart 0.1.0 (schema version 3), before there were units
+    0.1.0-schema4   by headstart 0.1.0 (schema version 4): a shop with units, a declared value, a guardrail that
+                    tripped and was resumed, an action that was retired and a person who was erased
 
 To keep a store of a new version: copy the TOML and the CSV under the new name, run this, and add a line above.
 """
@@ -19,11 +21,13 @@ import sqlite3
 import sys
 import tempfile
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from headstart.serve import Engine, ServiceConfig, load_config
 from headstart.serve.engine.opening import open_store
+from headstart.serve.units import Unit
 from tests.serve.experiments import Clock
 
 FOLDER = Path(__file__).parent
@@ -33,7 +37,7 @@ N_PROBES = 6
 def main() -> None:
     """Write the store of this name beside its TOML and CSV. The present folder must be theirs: paths are kept."""
     name = sys.argv[1]
-    config = read_config(name)
+    config = replace(read_config(name), anchor=None)  # it would be left in this folder
     with tempfile.TemporaryDirectory() as folder:
         place = str(Path(folder) / "live.sqlite")
         clock = Clock()
@@ -67,15 +71,16 @@ def user(rng: random.Random, experiment: str) -> dict[str, Any]:
         return {"size": rng.gauss(0, 1), "x=1": rng.choice(["yes", "no"]), "age": rng.randint(-2, 2)}
     if experiment in ("started", "withdrawn"):
         return {"likes": rng.choice(["videos", "images"]), "age": rng.gauss(0, 1)}
+    if experiment == "shop":
+        return {"visits": rng.randint(0, 9)}
     return {}
 
 
 def live(place: str, config: ServiceConfig, clock: Clock) -> None:
     """What happens before the snapshots."""
     rng = random.Random(13)
-    fewer = load_config(
-        {"experiments": {"linear": {**_table(config, "linear"), "actions": ["plus", "basic"], "epsilon": 0.2}}}
-    )
+    linear = {**_table(config, "linear"), "actions": ["plus", "basic"], "epsilon": 0.2}
+    fewer = replace(load_config({"experiments": {"linear": linear}}), anchor=None)
     with Engine.open(
         fewer, store=open_store(place), clock=clock
     ) as engine:  # an earlier configuration of one of them
@@ -83,6 +88,9 @@ def live(place: str, config: ServiceConfig, clock: Clock) -> None:
     with Engine.open(config, store=open_store(place), clock=clock) as engine:
         for name in config.experiments:
             run(engine, name, range(10, 30), rng, clock)
+        if "shop" in config.experiments:
+            steer_shop(engine)
+            run(engine, "shop", range(30, 40), rng, clock)
         engine.freeze("linear", "a look")
         run(engine, "linear", range(30, 36), rng, clock)
         engine.roll_back("started", engine.state("started")["version"] - 5, "a wrong turn")
@@ -91,6 +99,15 @@ def live(place: str, config: ServiceConfig, clock: Clock) -> None:
         engine.close_windows()
         for ledger in engine._ledgers.values():
             ledger.save_snapshot(1)
+
+
+def steer_shop(engine: Engine) -> None:
+    """What people and a guardrail decide about the shop."""
+    engine.retire("shop", "leaflet", "sold out")
+    since = engine._fold("shop").guards.since["complaints"]
+    engine.trip("shop", "complaints", {"since": since, "looked_at": since, "reason": "complaint is above its bound"})
+    engine.resume("shop", "complaints", "the mail's text was mended")
+    engine.erase("shop", Unit("customer-3"), "they asked for it")
 
 
 def after_snapshot(engine: Engine, clock: Clock) -> None:
@@ -116,7 +133,11 @@ def run(engine: Engine, experiment: str, numbers: range, rng: random.Random, clo
         event_id = f"{experiment}-ü{i}"
         available = list(actions[:2]) if i % 5 == 4 else None
         seen = user(rng, experiment)
-        decision = engine.decide(experiment, seen, available, event_id)
+        unit = f"customer-{i % 8}" if experiment == "shop" else None
+        decision = engine.decide(experiment, seen, available, event_id, unit)
+        if experiment == "shop":
+            report_sale(engine, event_id, rng, i)
+            continue
         is_liked = (decision.action in ("image", "plus")) == (seen.get("size", 1.0) > 0.0)
         outcome = float(rng.random() < (0.8 if is_liked else 0.2))
         if i % 4:
@@ -129,6 +150,14 @@ def run(engine: Engine, experiment: str, numbers: range, rng: random.Random, clo
             clock.seconds += engine.config.experiments[experiment].outcome_window + 1
             engine.close_windows()
             engine.outcome(experiment, event_id, 0.0)
+
+
+def report_sale(engine: Engine, event_id: str, rng: random.Random, i: int) -> None:
+    """Revenue in one part or two, a complaint by one in five, nothing by one in four."""
+    for part in range(i % 4 and 1 + i % 2):
+        engine.outcome("shop", event_id, {"revenue": round(rng.lognormvariate(2.0, 0.5), 2)}, f"part-{part}")
+    if i % 5 == 0:
+        engine.outcome("shop", event_id, {"complaint": 1.0}, "complaint")
 
 
 def tell(path: Path, config: ServiceConfig, clock: Clock) -> dict[str, Any]:

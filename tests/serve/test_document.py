@@ -17,6 +17,7 @@ from headstart.serve.demo import write_csv
 from headstart.serve.engine.engine import Engine
 from headstart.serve.http.app import App
 from headstart.serve.http.openapi import decide_schema, write_document
+from headstart.serve.http.steering_schema import steering_verbs
 from headstart.serve.options import ServerOptions
 from tests.serve.experiments import Clock
 from tests.serve.in_process import served
@@ -112,9 +113,11 @@ def test_its_commands_exist():
 
 def test_every_path_of_the_service_is_in_the_table(tmp_path):
     config = load_config({"store": str(tmp_path / "s.sqlite"), "experiments": {"ads": {"actions": ["a", "b"]}}})
-    document = write_document({"ads": decide_schema(["a", "b"], {})})
+    steering = {"ads": steering_verbs(["a", "b"], ["clicks"])}
+    document = write_document({"ads": decide_schema(["a", "b"], {})}, steering=steering)
     with Engine.open(config) as engine:
         posts = {f"/v1/{{experiment}}/{verb}" for verb in App(engine).posts}
-    paths = {path.replace("/v1/ads/", "/v1/{experiment}/") for path in document["paths"]} | posts
+    paths = {path.replace("/v1/ads/", "/v1/{experiment}/") for path in document["paths"]}
+    assert posts <= paths
     for path in paths:
         assert f"{path}`" in TEXT or f"{path}?" in TEXT, path

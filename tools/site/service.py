@@ -10,6 +10,7 @@ from typing import Any
 
 from headstart.serve.config import ExperimentConfig, ServiceConfig
 from headstart.serve.http.openapi import decide_schema, write_document
+from headstart.serve.http.steering_schema import steering_verbs
 from headstart.serve.options import ServerOptions
 
 _COMMENT = re.compile(r"^    (\w+):.*?#\s*(.+)$", re.MULTILINE)
@@ -52,14 +53,15 @@ def _default(field: Field[Any]) -> str:
 
 def write_http() -> str:
     """Every path with what it takes and what it answers, for an experiment called `ads`."""
-    schema = decide_schema(["image", "video"], {"age": "number", "likes_videos": ["yes", "no"]})
-    document: Any = write_document({"ads": schema}, guardrails={"ads": ["complaints"]})
+    actions = ["image", "video"]
+    schema = decide_schema(actions, {"age": "number", "likes_videos": ["yes", "no"]})
+    document: Any = write_document({"ads": schema}, steering={"ads": steering_verbs(actions, ["complaints"])})
     lines = [
         "# The HTTP API",
         "",
         "Written from the OpenAPI document that the service gives at `/openapi.json`, for an experiment `ads` with",
-        "the actions `image` and `video`. Pages, keys and people's own commands (freeze, roll back, withdraw,",
-        "set aside, reload) are in [the decision service](../serve.md#call-it-from-anywhere).",
+        "the actions `image` and `video`. Which key may do what, the pages and `POST /v1/reload` are in",
+        "[the decision service](../serve.md#call-it-from-anywhere).",
         "",
     ]
     for path, verbs in document["paths"].items():

@@ -5,6 +5,7 @@ HeadstartError
     ├── UnknownExperiment      no experiment of that name is declared
     ├── UnknownDecision        no decision has that event id
     ├── ConflictError          the event id belongs to another decision: nothing was recorded
+    │   └── NotNow             the experiment's present state does not allow it
     ├── PolicyFailed           an oracle raised while it decided: nothing was recorded
     ├── StillOpening           the experiment's events are being folded: try again
     ├── StoreUnavailable       the store cannot be written or read now: nothing was applied, try again
@@ -38,6 +39,10 @@ class UnknownDecision(ServiceError):
 
 class ConflictError(ServiceError):
     """The event id belongs to a decision for another context, unit or available actions."""
+
+
+class NotNow(ConflictError):
+    """What people ask of an experiment does not fit its present state."""
 
 
 class PolicyFailed(ServiceError):

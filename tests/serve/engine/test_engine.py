@@ -7,7 +7,7 @@ import pytest
 
 from headstart.errors import ActionError, ContextError, OptionError, OutcomeError
 from headstart.serve import ConflictError, Engine, StoreUnavailable, UnknownExperiment
-from headstart.serve.errors import PolicyFailed
+from headstart.serve.errors import NotNow, PolicyFailed
 from tests.serve.experiments import CONTEXTS, Clock, make_config, make_log
 
 USER = {"age": 31.5, "likes": "videos"}
@@ -168,7 +168,7 @@ def test_a_roll_back_restores_the_state_bit_for_bit(address):
         assert [a["policy"] for a in after] == [a["policy"] for a in before]
         engine.outcome("ads", ids[9], 1.0)
         assert sum(a["policy"]["counts"] - a["virtual_plays"] for a in engine.state("ads")["actions"]) == 7
-        with pytest.raises(OptionError, match="to_version must be a version up to"):
+        with pytest.raises(NotNow, match="to_version must be a version up to"):
             engine.roll_back("ads", 10**9)
         here = engine.fingerprint("ads")
     with open_engine(address, **settings) as engine:

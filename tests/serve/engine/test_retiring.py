@@ -11,6 +11,7 @@ from headstart.serve import Engine, load_config
 from headstart.serve.engine.alterations import find_alterations
 from headstart.serve.engine.opening import open_store
 from headstart.serve.engine.verification import verify_store
+from headstart.serve.errors import NotNow
 from tests.serve.experiments import Clock, make_config, make_log
 
 EVEN = {"actions": ["a", "b", "c"], "oracle": "ABTest", "epsilon": 0.3}
@@ -65,7 +66,7 @@ def test_it_ends_what_units_keep_and_refuses_what_offers_nothing_else(tmp_path):
             engine.retire("ads", "d")
         engine.retire("ads", anew.action)
         last = next(label for label in "abc" if label not in (drawn.action, anew.action))
-        with pytest.raises(ActionError, match=f"'{last}' is the last action that is shown"):
+        with pytest.raises(NotNow, match=f"'{last}' is the last action that is shown"):
             engine.retire("ads", last)
 
 

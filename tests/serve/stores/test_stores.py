@@ -53,7 +53,7 @@ def test_a_kept_store_verifies(store: str):
     opened.close()
     told = json.loads((FOLDER / f"{store}.json").read_text(encoding="utf-8"))["experiments"].values()
     assert verdict.faults == []
-    # What was decided for an erased person cannot be decided again, nor what was learnt from it until the next snapshot.
+    # Decisions for an erased person cannot be made again, nor those that learnt from them until the next snapshot.
     assert verdict.decided_again + verdict.redacted + verdict.clouded == verdict.decisions
     assert verdict.redacted == (3 if store == "0.1.0-schema4" else 0)
     assert verdict.decisions == sum(len(each["decisions"]) for each in told)

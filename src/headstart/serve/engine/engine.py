@@ -45,7 +45,7 @@ from headstart.serve.engine.state import Sight, State
 from headstart.serve.engine.tickets import Ticket
 from headstart.serve.engine.watch import look_at
 from headstart.serve.engine.writer import Writer
-from headstart.serve.errors import UnknownExperiment
+from headstart.serve.errors import NotNow, UnknownExperiment
 from headstart.serve.options import ServerOptions
 from headstart.serve.store import events as kinds
 from headstart.serve.store.events import Body, Decision, Event, Receipt
@@ -218,7 +218,7 @@ class Engine:
         """Forget the outcomes that came after a version; they stay in the log."""
         newest = self._fold(experiment).version
         if not 0 <= to_version <= newest:
-            raise OptionError(f"to_version must be a version up to {newest}, got {to_version}")
+            raise NotNow(f"to_version must be a version up to {newest}, got {to_version}")
         body = {"to": to_version, "reason": reason, "by": by, "address": address}
         return self._steer(experiment, kinds.ROLLED_BACK, body)
 

@@ -31,7 +31,7 @@ from headstart.serve.engine.erasing import Eraser, redact_body, unknown_person
 from headstart.serve.engine.recording import Recording
 from headstart.serve.engine.repeats import find_share, is_kept, repeat_draw
 from headstart.serve.engine.retries import is_same_request
-from headstart.serve.errors import ConflictError, PolicyFailed, UnknownDecision
+from headstart.serve.errors import ConflictError, NotNow, PolicyFailed, UnknownDecision
 from headstart.serve.store import events as kinds
 from headstart.serve.store.events import DecisionBody, Event, as_decision, decision_body
 from headstart.serve.store.reader import Reader
@@ -204,7 +204,7 @@ class Turn:
         if bool(gone_by) == (ask.kind == kinds.RETIRED):
             return gone_by
         if ask.kind == kinds.RETIRED and not [a for a in actions if a != ask.action and not retired.get(a)]:
-            raise ActionError(f"{ask.action!r} is the last action that is shown: add or reinstate another one first")
+            raise NotNow(f"{ask.action!r} is the last action that is shown: add or reinstate another one first")
         return self._draft.append(ask.kind, {"action": ask.action, **ask.body})
 
     def _guard(self, ask: GuardAsk) -> Answer:

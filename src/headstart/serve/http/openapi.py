@@ -12,6 +12,7 @@ from headstart.serve.config import Label
 from headstart.serve.engine.bounds import LIMIT
 from headstart.serve.engine.surprises import CATEGORY_PATTERN, LARGEST_WHOLE, LONGEST_CATEGORY
 from headstart.serve.http.report_schema import EVENT_ID, UNIT, report_schema
+from headstart.serve.http.steering_schema import Verb
 from headstart.serve.http.wire import MAX_BATCH
 from headstart.serve.outcomes import NO_OUTCOMES, NamedOutcomes
 
@@ -69,7 +70,7 @@ _DECISION = {
 _RECORDED = {
     "type": "object",
     "required": ["sequence"],
-    "properties": {"sequence": {"type": "integer", "description": "The event; 0 if it had not tripped."}},
+    "properties": {"sequence": {"type": "integer", "description": "The event; 0 if there was nothing to change."}},
 }
 _ERROR = {
     "type": "object",
@@ -88,7 +89,7 @@ _REFUSALS = {
     403: "The key lacks the scope, or a page of another site asks.",
     404: "No such experiment.",
     408: "The body did not come in time.",
-    409: "The event id belongs to another decision.",
+    409: "The event id belongs to another decision, or the experiment's present state does not allow it.",
     413: "The body is too large.",
     415: "The content type is not application/json.",
     421: "The service does not go by the name that was asked for.",
@@ -101,9 +102,9 @@ _REFUSALS = {
 def write_document(
     experiments: Mapping[str, Schema],
     named: Mapping[str, NamedOutcomes] | None = None,
-    guardrails: Mapping[str, Iterable[str]] | None = None,
+    steering: Mapping[str, Iterable[Verb]] | None = None,
 ) -> dict[str, object]:
-    """The document for these experiments: {name: JSON schema of its decide request}, outcomes, guardrails."""
+    """The document for these experiments: {name: JSON schema of its decide request}, outcomes, people's verbs."""
     paths: dict[str, object] = {}
     for name, decide in experiments.items():
         at, outcomes = f"/v1/{name}", (named or {}).get(name, NO_OUTCOMES)
@@ -117,9 +118,8 @@ def write_document(
             "post": _post("Report many outcomes", _many("outcomes", report_schema(outcomes, is_in_batch=True)),
                           _many("outcomes", {"anyOf": [_ref("Receipt"), _ref("Error")]}))
         }  # fmt: skip
-        if names := sorted((guardrails or {}).get(name, ())):
-            resume = _post("Resume after a guardrail has tripped", _resume(names), _RECORDED)
-            paths[f"{at}/resume"] = {"post": resume}
+        for verb in (steering or {}).get(name, ()):
+            paths[f"{at}/{verb.name}"] = {"post": _post(verb.summary, verb.request, _RECORDED, 409)}
         paths[f"{at}/state"] = {"get": _get("What the policy believes")}
         paths[f"{at}/report"] = {"get": _get("What the page shows")}
         paths[f"{at}/decisions/{{event_id}}"] = {"get": {**_get("One decision: why, and what came"), **_BY_ID}}
@@ -148,15 +148,6 @@ _UNSEEN = {
     "minimum": -LARGEST_WHOLE,
     "maximum": LARGEST_WHOLE - 1,
 }
-
-
-def _resume(guardrails: list[str]) -> Schema:
-    return {
-        "type": "object",
-        "required": ["guardrail"],
-        "additionalProperties": False,
-        "properties": {"guardrail": {"enum": guardrails}, "reason": {"type": "string", "maxLength": 1000}},
-    }
 
 
 def decide_schema(

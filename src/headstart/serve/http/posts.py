@@ -13,7 +13,6 @@ from headstart.serve.http.deadlines import in_thread
 from headstart.serve.http.refusals import Refusals
 from headstart.serve.http.wire import (
     ErrorAnswer,
-    RequestError,
     as_error,
     read_aside,
     read_decide,
@@ -23,6 +22,7 @@ from headstart.serve.http.wire import (
     read_reason,
     read_resume,
     read_retire,
+    read_roll_back,
 )
 
 P = ParamSpec("P")
@@ -101,10 +101,7 @@ class Posts:
         return await _steer(self._engine.withdraw_log, experiment, reason, by=caller.name, address=caller.address)
 
     async def _roll_back(self, caller: Caller, experiment: str, body: Fields) -> object:
-        version = body.pop("version", None)
-        if not isinstance(version, int) or isinstance(version, bool):
-            raise RequestError(422, "invalid", "version must be the whole number of a version to go back to")
-        reason = read_reason(body)
+        version, reason = read_roll_back(body)
         return await _steer(
             self._engine.roll_back, experiment, version, reason, by=caller.name, address=caller.address
         )

@@ -21,6 +21,7 @@ from headstart.serve.engine.health import Health
 from headstart.serve.errors import UnknownExperiment
 from headstart.serve.http.deadlines import in_thread, too_slow
 from headstart.serve.http.openapi import decide_schema, write_document
+from headstart.serve.http.steering_schema import steering_verbs
 from headstart.serve.http.wire import RequestError, as_error, as_json
 from headstart.serve.telling.formats import as_dsjson, as_jsonl, write_parquet
 from headstart.serve.telling.one_decision import OneDecision, tell_decision
@@ -159,7 +160,8 @@ class Looks:
         configs = {name: self._engine.configuration(name) for name in self._app.overviews}
         decides = {n: decide_schema(list(e.actions), e.contexts, e.ranges) for n, e in configs.items()}
         named = {name: each.outcomes for name, each in configs.items()}
-        return _json(write_document(decides, named, {name: each.guardrails for name, each in configs.items()}))
+        steering = {n: steering_verbs(e.actions, sorted(e.guardrails)) for n, e in configs.items()}
+        return _json(write_document(decides, named, steering))
 
     async def experiments(self, _: Request) -> Response:
         """Names of the experiments."""

@@ -130,6 +130,15 @@ def read_retire(request: object) -> tuple[Label, str]:
     return action, read_reason({name: each for name, each in value.items() if name != "action"})
 
 
+def read_roll_back(request: object) -> tuple[int, str]:
+    """Which version is meant, and why: {version, reason?}."""
+    value = _check_fields(request, ("version", "reason"), "")
+    version = value.get("version")
+    if isinstance(version, bool) or not isinstance(version, int | float) or version != version // 1 or version < 0:
+        raise _invalid("version must be the whole number of a version to go back to")
+    return int(version), read_reason({name: each for name, each in value.items() if name != "version"})
+
+
 def read_resume(request: object) -> tuple[str, str]:
     """Which guardrail is meant, and why: {guardrail, reason?}."""
     value = _check_fields(request, ("guardrail", "reason"), "")

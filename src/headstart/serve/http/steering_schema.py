@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from headstart.serve.config import Label
@@ -36,7 +36,7 @@ def steering_verbs(actions: Sequence[Label], guardrails: Sequence[str]) -> Itera
     yield Verb("erase", "Forget a person: contexts and names go, outcomes and propensities stay", _takes_person())
 
 
-def _takes(**required: dict[str, object]) -> dict[str, object]:
+def _takes(**required: Mapping[str, object]) -> dict[str, object]:
     return {
         "type": "object",
         "required": list(required),

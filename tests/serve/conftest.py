@@ -1,5 +1,7 @@
 """Stores for tests: a SQLite file, and a schema of a real PostgreSQL."""
 
+import random
+import secrets
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +11,22 @@ import pytest
 from tests.serve.failing_disk import FailingDisk
 from tests.serve.postgres_server import PostgresServer
 from tests.serve.ready import fill_store
+
+_drawn = random.Random()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """What the service draws for itself (seeds, event ids) is the test's own: a test that passes, passes again."""
+    _drawn.seed(item.nodeid)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _drawn_secrets() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(secrets, "token_hex", lambda n=None: _drawn.randbytes(n or 32).hex())
+        patch.setattr(secrets, "randbits", _drawn.getrandbits)
+        yield
 
 
 @pytest.fixture(scope="session")

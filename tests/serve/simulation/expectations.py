@@ -219,7 +219,7 @@ class Expectations:
             return None, gone_by
         left = [label for label in model.present.actions if label not in model.retired and label != ask.action]
         if ask.kind == "retired" and not left:
-            return None, "ActionError"
+            return None, "NotNow"
         return Expected(ask.kind, None, None, {"action": ask.action, **ask.body}), "steered"
 
     def _guard(self, ask: GuardAsk) -> tuple[Expected | None, Any]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from headstart.judgement.audit.audit import Audit
-from headstart.numerals import NONE, number, tell_chance
+from headstart.numerals import NONE, number, tell_chance, tell_count
 from headstart.reports.section import Section, as_percent
 from headstart.reports.time_words import write_drift
 
@@ -52,7 +52,8 @@ def describe_log(audit: Audit) -> str:
     known = "logged propensities" if facts.propensities == "logged" else "no propensities (estimated here)"
     looked = "" if facts.n_sampled == facts.n_rows else f"; {facts.n_sampled:,} of them looked at one by one"
     return (
-        f"{facts.n_rows:,} rows, {len(facts.action_names)} actions, {len(facts.context_names)} context columns, "
+        f"{tell_count(facts.n_rows, 'row')}, {tell_count(len(facts.action_names), 'action')}, "
+        f"{tell_count(len(facts.context_names), 'context column')}, "
         f"{known}{looked}."
     )
 

@@ -19,6 +19,7 @@ def test_nobody_has_to_read_an_exponent_or_count_digits(tell):
     told = {4.21e-7: "421 billionths", -3.5e-5: "-35 millionths", 1526039565.0: "1.53 billion", -2e6: "-2 million"}
     assert {value: tell(value) for value in told} == told
     assert tell(0.0001) == "0.0001"
+    assert [tell(value, 2) for value in (250.0, 99.7, 3e-5)] == ["250", "100", "30 millionths"]
 
 
 def test_one_of_something_has_no_s():

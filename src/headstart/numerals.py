@@ -21,7 +21,7 @@ def tell_number(value: float, digits: int = 3, scale: float = 1.0) -> str:
     if abs(value) < _ROUNDING * scale:
         return "0"
     unit, word = find_unit(abs(value))
-    told = f"{value / unit:.{digits}g}"
+    told = f"{value / unit:.{digits}g}" if abs(value / unit) < 10**digits - 0.5 else f"{value / unit:,.0f}"
     return f"{told} {word.removesuffix('s') if told == '1' else word}" if word else told
 
 

@@ -161,7 +161,11 @@ class Explanation(Displayed):
     def _tell_small(self, worth: float) -> str:
         """The worth of a trial; where it is next to nothing on the outcome's scale, what it is below."""
         least = _LITTLE * max(abs(case.expected) for case in self.cases if math.isfinite(case.expected))
-        return f"less than {number(least, 1)}" if 0.0 < worth < least else number(worth)
+        return (
+            f"next to nothing (less than a thousandth of that {self.outcome})"
+            if 0.0 < worth < least
+            else number(worth)
+        )
 
     def _tell_open(self) -> str:
         """Of a policy that explores without weighing what a trial is worth."""

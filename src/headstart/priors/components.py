@@ -8,7 +8,6 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from headstart.arrays import Bools, Floats
-from headstart.displayed import tell_axes
 
 _WIDTH = 3.5  # standard deviations of a component that are drawn
 _POINTS = 800
@@ -84,6 +83,5 @@ class Components(NamedTuple):
             told.add(label)
             axes.fill_between(x, np.full(x.size, -float(a)), top, color=f"C{places[label]}", alpha=0.6, label=said)
         axes.set_yticks([-float(a) for a in range(len(names))], [str(name) for name in names])
-        axes.set_xlabel("mean outcome; as high as the chance of each story")
+        axes.set_xlabel("mean outcome")
         axes.legend(frameon=False)
-        tell_axes(axes)

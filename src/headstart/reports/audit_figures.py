@@ -163,7 +163,7 @@ def _draw_calibration(audit: Audit) -> str | None:
     axes.set_xlim(0, top)
     axes.set_ylim(0, top)
     axes.set_xlabel("chance that the propensities claim")
-    axes.set_ylabel("how often it was taken (± 2 s.e.)")
+    axes.set_ylabel("how often it was taken (± 2 standard errors)")
     axes.grid(color="#e6e8eb", lw=0.8)
     return as_svg(figure)
 

@@ -14,8 +14,10 @@ from headstart.reports.section import Section
 def tell_headline(found: Rehearsal) -> str:
     """What to switch on, in one sentence."""
     advice = found.advice
-    given = {None: "Believe the log as far as the audit does", 1.0: "Believe the log fully (trust=1)"}
-    trust = given.get(advice.trust, f"Believe the log with a chance of {advice.trust:.0%} (trust={advice.trust:g})")
+    trust = "Believe the log as far as the audit does"
+    if advice.trust is not None:
+        how = "fully" if advice.trust == 1.0 else f"with a chance of {advice.trust:.0%}"
+        trust = f"Believe the log {how} (trust={advice.trust:g})"
     floor = (
         f"give {advice.floor:.0%} of users an action by lot (the floor)"
         if advice.floor

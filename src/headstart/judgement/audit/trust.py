@@ -260,7 +260,7 @@ def _as_trust(trust: ArrayLike | Trust, n_actions: int) -> Trust:
             raise OptionError(f"trust must be for {n_actions} actions, got {trust.weights.size}")
         return trust
     weights = check_trust(trust, n_actions)
-    return Trust(weights, (f"trust was given: {np.unique(weights).tolist()}",))
+    return Trust(weights, (f"trust was given: {', '.join(f'{each:g}' for each in np.unique(weights))}",))
 
 
 def name_unknown(action_names: Sequence[object], summary: Summary) -> list[str]:

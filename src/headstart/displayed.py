@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -11,8 +12,9 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from headstart.extras import brought_by
-from headstart.numerals import tell_cell
+from headstart.numerals import find_unit, tell_cell
 
+_LETTERS, _LETTERS_UP = 38, 32  # of a line of an axis's label
 _MOST_ROWS = 12  # of a table in text or HTML; a frame has them all
 
 
@@ -67,6 +69,7 @@ class Displayed:
         axes = _new_axes() if axes is None else axes
         self._draw(axes)
         axes.spines[["top", "right"]].set_visible(False)
+        tell_axes(axes)
         return axes
 
 
@@ -90,6 +93,19 @@ def draw_intervals(axes: Any, names: Sequence[object], means: ArrayLike, lows: A
     axes.set_yticks(places, [str(name) for name in names])
     axes.set_ylim(-0.6, len(names) - 0.4)
     axes.grid(axis="x", lw=0.4, alpha=0.5)
+
+
+def tell_axes(axes: Any) -> None:
+    """Numbers on axes as people read them, their unit in the label, and no label longer than its axis."""
+    from matplotlib.ticker import ScalarFormatter
+
+    for axis, most in ((axes.xaxis, _LETTERS), (axes.yaxis, _LETTERS_UP)):
+        label = axis.get_label_text()
+        if isinstance(axis.get_major_formatter(), ScalarFormatter):
+            unit, word = find_unit(max(abs(end) for end in axis.get_view_interval()))
+            axis.set_major_formatter(lambda value, _, unit=unit: f"{value / unit:,.10g}")
+            label += f" (in {word}{'' if unit < 1.0 else 's'})" if word else ""
+        axis.set_label_text(textwrap.fill(label, most))
 
 
 def _new_axes() -> Any:

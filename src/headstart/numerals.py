@@ -1,26 +1,44 @@
-"""Numbers as people read them: a few digits, and 0 for what is 0 but for rounding."""
+"""Numbers as people read them: a few digits, words for the very large and small, 0 for what is 0 but for rounding."""
 
 from __future__ import annotations
 
 import math
 
 _ROUNDING = 1e-12
+_LEAST_CHANCE = 1e-4  # of a p-value that is told as it is
+_FEW_PLACES, _MANY_DIGITS = 1e-4, 1e6  # beyond them nobody counts the digits
+_SCALES = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
+_PARTS = ((1e-6, "millionths"), (1e-9, "billionths"))
 NONE = "-"  # where there is no number
 
 
 def tell_number(value: float, digits: int = 3, scale: float = 1.0) -> str:
     """The number to so many digits. Below 1e-12 of its scale it is 0: only rounding makes a number so small.
 
-    Not for a chance, which may be as small as it likes (`tell_chance`).
+    What would need an exponent is told in millions, billions, millionths or billionths. Not for a chance, which may
+    be as small as it likes (`tell_chance`).
     """
-    return f"{0.0 if abs(value) < _ROUNDING * scale else value:.{digits}g}"
+    if abs(value) < _ROUNDING * scale:
+        return "0"
+    unit, word = find_unit(abs(value))
+    told = f"{value / unit:.{digits}g}" if abs(value / unit) < 10**digits - 0.5 else f"{value / unit:,.0f}"
+    return f"{told} {word.removesuffix('s') if told == '1' else word}" if word else told
+
+
+def find_unit(size: float) -> tuple[float, str]:
+    """The unit in which a number of this size has few digits, and its name; (1.0, "") where it is plain as it is."""
+    if _MANY_DIGITS <= size < math.inf:
+        return next(each for each in _SCALES if size >= each[0])
+    if _ROUNDING <= size < _FEW_PLACES:
+        return next((each for each in _PARTS if size >= each[0]), _PARTS[-1])
+    return 1.0, ""
 
 
 def tell_chance(chance: float, digits: int = 2) -> str:
     """A p-value to so many digits; the smallest ones as what they are below, a dash where there is none."""
     if math.isnan(chance):
         return "-"
-    return "below 1e-12" if 0.0 < chance < _ROUNDING else f"{chance:.{digits}g}"
+    return f"below {_LEAST_CHANCE:.4f}" if 0.0 < chance < _LEAST_CHANCE else f"{chance:.{digits}g}"
 
 
 def tell_share(share: float | None, digits: int = 0) -> str:
@@ -34,7 +52,12 @@ def number(value: float | None, digits: int = 3) -> str:
         return NONE
     if math.isinf(value):
         return "∞" if value > 0.0 else "-∞"
-    return f"{value:,.0f}" if abs(value) >= 1000 else tell_number(value, digits)
+    return f"{value:,.0f}" if 1000 <= abs(value) < _MANY_DIGITS else tell_number(value, digits)
+
+
+def tell_count(n: int, what: str) -> str:
+    """So many of something, whose plural has an s."""
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
 def tell_cell(value: object) -> str:

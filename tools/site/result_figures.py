@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from headstart.experiments.running.experiment import ResultRow
+from headstart.experiments.running.results import WORDS
 from headstart.reports.drawing import STYLE, WIDTH
 
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -16,15 +18,10 @@ _FEWEST = 3  # values of a number that make an axis
 _MOST_LABELS = 16  # of marks in one panel
 _PANELS = ("log", "world")  # settings that get a panel of their own where there are more
 _MINOR = ("gap", "T", "at")  # settings whose marks share a line there
-_WORDS = {  # for a setting's name
-    "n_log": "rows in the log",
-    "K": "actions",
-    "hidden": "columns hidden from the log",
-    "T": "users",
-    "bias": "added to the worse action's logged outcomes",
-    "rho": "how far contexts decide the logged action",
-}
+_VALUES = {("contexts", "true"): "the users' own contexts", ("contexts", "empirical"): "the log's contexts"}
+_MEASURES = {"cumulative regret": "outcome lost to the best action,\nsummed over users"}
 _WIDTH = 1.2 * WIDTH
+_TITLE = 34  # letters in a line of a panel's title
 
 
 def draw_results(rows: Sequence[ResultRow], measure: str, path: Path) -> None:
@@ -37,8 +34,8 @@ def draw_results(rows: Sequence[ResultRow], measure: str, path: Path) -> None:
     along = _axis(rows)
     with matplotlib.rc_context(STYLE):
         figure = _draw_all_marks(rows) if along is None else _draw_all_lines(rows, along)
-        measured = f"{measure}, ± 2 standard errors"
-        figure.supxlabel(measured if along is None else _WORDS.get(along, along), fontsize=9.5)
+        measured = f"{_MEASURES.get(measure, measure)} (± 2 standard errors)"
+        figure.supxlabel(measured if along is None else WORDS.get(along, along), fontsize=9.5)
         if along is not None:
             figure.supylabel(measured, fontsize=9.5)
         figure.savefig(path, metadata={"Date": None})
@@ -92,15 +89,19 @@ def _panels(rows: Sequence[ResultRow], *by: str) -> dict[str, list[ResultRow]]:
     groups: dict[str, list[ResultRow]] = {}
     for row in rows:
         title = ", ".join(
-            f"{_WORDS.get(name, name)}: {row['setting'][name]}" for name in by if name in row["setting"]
+            f"{WORDS.get(name, name)}: {_value(name, row['setting'][name])}" for name in by if name in row["setting"]
         )
         groups.setdefault(title, []).append(row)
     return groups
 
 
+def _value(name: str, value: Any) -> str:
+    return _VALUES.get((name, str(value)), str(value))
+
+
 def _label(row: ResultRow, is_long: bool = False) -> str:
     left_out = (*_PANELS, *_MINOR) if is_long else ()
-    setting = ", ".join(str(value) for name, value in row["setting"].items() if name not in left_out)
+    setting = ", ".join(_value(name, value) for name, value in row["setting"].items() if name not in left_out)
     return f"{row['series']} ({setting})" if setting else row["series"]
 
 
@@ -118,6 +119,7 @@ def _draw_marks(axes: Any, rows: Sequence[ResultRow], title: str, *, is_long: bo
     means = [row["mean"] for row in rows]
     if min(means) > 0 and max(means) > 30 * min(means):
         axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     else:
         axes.set_xlim(left=0)
     axes.set_title(title, loc="left", fontsize=9.5)
@@ -132,5 +134,7 @@ def _draw_lines(axes: Any, rows: Sequence[ResultRow], along: str, title: str) ->
             yerr=[2 * row["se"] for row in members], marker=_MARKERS[i % len(_MARKERS)],
             color=_COLOURS[i % len(_COLOURS)], markersize=5, lw=1.5, label=series,
         )  # fmt: skip
-    axes.set_title(title, loc="left", fontsize=9.5)
+    if all(isinstance(row["setting"][along], int) for row in rows):
+        axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.set_title(textwrap.fill(title, _TITLE), loc="left", fontsize=9.5)
     axes.grid(axis="y", lw=0.4, alpha=0.5)

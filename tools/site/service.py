@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, fields
@@ -14,6 +15,20 @@ from headstart.serve.http.steering_schema import steering_verbs
 from headstart.serve.options import ServerOptions
 
 _COMMENT = re.compile(r"^    (\w+):.*?#\s*(.+)$", re.MULTILINE)
+_WRITTEN = {
+    "str": "text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "`true` or `false`",
+    "Label": "an action",
+    "Range": "`[least, greatest]`",
+    "Part": "a name, or a table of `name` and settings",
+}
+_LISTS = {
+    "tuple[Label, ...]": '["image", "video"]',
+    "tuple[str, ...]": '["ads.example.com"]',
+    "tuple[Network, ...]": '["10.0.0.0/8"]',
+}
 _TABLES = (
     ("The top of the file", ServiceConfig, ("experiments", "server", "keys")),
     ("[server]", ServerOptions, ()),
@@ -32,7 +47,7 @@ def write_configuration() -> str:
     ]
     for title, kind, hidden in _TABLES:
         lines += [f"## {title}", "", " ".join((kind.__doc__ or "").split()).replace("`", "``"), ""]
-        lines += ["| key | type | if not given | |", "|---|---|---|---|"]
+        lines += ["| key | what it is | what to write | if not given |", "|---|---|---|---|"]
         lines += [*_write_fields(kind, hidden), ""]
     return "\n".join(lines)
 
@@ -41,14 +56,24 @@ def _write_fields(kind: Any, hidden: tuple[str, ...]) -> Iterator[str]:
     remarks = dict(_COMMENT.findall(inspect.getsource(kind)))
     for each in fields(kind):
         if each.name not in hidden:
-            said = str(each.type).replace("|", "or")
-            yield f"| `{each.name}` | `{said}` | {_default(each)} | {remarks.get(each.name, '').replace('|', 'or')} |"
+            said = remarks[each.name].replace("|", "or")
+            yield f"| `{each.name}` | {said} | {_as_written(str(each.type))} | {_default(each)} |"
+
+
+def _as_written(kind: str) -> str:
+    """What stands in the file for a field of this type."""
+    needed = kind.removesuffix(" | None")
+    if needed.startswith("tuple["):
+        return f"a list, such as `{_LISTS[needed]}`"
+    return _WRITTEN.get(needed, "a table")
 
 
 def _default(field: Field[Any]) -> str:
     if field.default is MISSING:
         return "empty" if field.default_factory is not MISSING else "**must be given**"
-    return "" if field.default is None else f"`{field.default!r}`"
+    if field.default is None or field.default == () or not isinstance(field.default, str | int | float):
+        return "none"
+    return f"`{json.dumps(field.default)}`"
 
 
 def write_http() -> str:
@@ -83,13 +108,13 @@ def _write_exchange(told: Mapping[str, Any], document: Mapping[str, Any]) -> Ite
 def _write_schema(schema: Mapping[str, Any], document: Mapping[str, Any]) -> Iterator[str]:
     schema = _follow(schema, document)
     required = schema.get("required", ())
-    yield from ("| field | type | |", "|---|---|---|")
+    yield from ("| field | type | what it is |", "|---|---|---|")
     for name, each in schema.get("properties", {}).items():
         told = _follow(each, document)
         kind = told.get("type", "object")
         words = [kind] if isinstance(kind, str) else list(kind)
-        need = "required" if name in required else "optional"
-        yield f"| `{name}` | {' or '.join(words)} | {need}. {told.get('description', '')} |"
+        need = "Required." if name in required else "Optional."
+        yield f"| `{name}` | {' or '.join(words)} | {need} {told.get('description', '')} |"
 
 
 def _follow(schema: Mapping[str, Any], document: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -27,6 +27,7 @@ from headstart.logs.validation import (
     listed,
     read_only,
 )
+from headstart.numerals import tell_count
 from headstart.randomness import RNG, as_generator
 
 
@@ -179,7 +180,8 @@ class Log(Displayed):
 
     def __repr__(self) -> str:
         known = "with" if self.has_propensities else "without"
-        shape = f"{len(self)} rows, {self.n_actions} actions, {self.n_features} context columns"
+        shape = f"{tell_count(len(self), 'row')}, {tell_count(self.n_actions, 'action')}, "
+        shape += tell_count(self.n_features, "context column")
         return f"Log({shape}, {known} propensities)"
 
     def _tell(self) -> Display:

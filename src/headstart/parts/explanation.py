@@ -15,6 +15,7 @@ from headstart.displayed import Display, Displayed, draw_intervals
 from headstart.numerals import number, tell_share
 
 _NAMED = 3  # actions that a sentence names, those with the largest chances first
+_LITTLE = 1e-3  # of the largest expected outcome: a trial that is worth less teaches next to nothing
 _NORMAL = 1.959963984540054
 
 
@@ -149,13 +150,22 @@ class Explanation(Displayed):
         price = best.expected - rival.expected
         offer = (
             f"one more try of {rival.name} costs {number(price)} in expected {self.outcome}, and what it teaches is "
-            f"worth {number(rival.worth)} to the users to come"
+            f"worth {self._tell_small(rival.worth)} to the users to come"
         )
         if rival.chance > 0.0:
             return f"Still worth finding out: {offer}. That is why {rival.name} is tried."
         if rival.worth > price:
             return f"Trying is not worth it now: {offer}, but to know {best.name} better is worth as much."
         return f"Nothing is worth finding out on this user: {offer}."
+
+    def _tell_small(self, worth: float) -> str:
+        """The worth of a trial; where it is next to nothing on the outcome's scale, what it is below."""
+        least = _LITTLE * max(abs(case.expected) for case in self.cases if math.isfinite(case.expected))
+        return (
+            f"next to nothing (less than a thousandth of that {self.outcome})"
+            if 0.0 < worth < least
+            else number(worth)
+        )
 
     def _tell_open(self) -> str:
         """Of a policy that explores without weighing what a trial is worth."""

@@ -80,6 +80,7 @@ def _draw_sizes(audit: Audit) -> str | None:
     axes.tick_params(axis="y", length=0)
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     axes.locator_params(axis="x", nbins=5)
+    axes.set_xlabel("rows of the log; per cent: virtual plays of each row")
     axes.grid(axis="x", color="#e6e8eb", lw=0.8)
     figure.legend(loc="outside upper left", ncols=3, frameon=False, handletextpad=0.4, columnspacing=1.2)
     return as_svg(figure)
@@ -162,7 +163,7 @@ def _draw_calibration(audit: Audit) -> str | None:
     axes.set_xlim(0, top)
     axes.set_ylim(0, top)
     axes.set_xlabel("chance that the propensities claim")
-    axes.set_ylabel("how often it was taken (± 2 s.e.)")
+    axes.set_ylabel("how often it was taken (± 2 standard errors)")
     axes.grid(color="#e6e8eb", lw=0.8)
     return as_svg(figure)
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from headstart.judgement.audit.audit import Audit
-from headstart.numerals import NONE, number, tell_chance
+from headstart.numerals import NONE, number, tell_chance, tell_count
 from headstart.reports.section import Section, as_percent
 from headstart.reports.time_words import write_drift
 
@@ -52,7 +52,8 @@ def describe_log(audit: Audit) -> str:
     known = "logged propensities" if facts.propensities == "logged" else "no propensities (estimated here)"
     looked = "" if facts.n_sampled == facts.n_rows else f"; {facts.n_sampled:,} of them looked at one by one"
     return (
-        f"{facts.n_rows:,} rows, {len(facts.action_names)} actions, {len(facts.context_names)} context columns, "
+        f"{tell_count(facts.n_rows, 'row')}, {tell_count(len(facts.action_names), 'action')}, "
+        f"{tell_count(len(facts.context_names), 'context column')}, "
         f"{known}{looked}."
     )
 
@@ -116,7 +117,7 @@ def _propensities(audit: Audit) -> Iterator[Section]:
         )
         for action, known in zip(found.actions, audit.actions.actions, strict=True)
     )
-    header = ("action", "rows", "expected rows", "stands for", "s.e.", "p-value")
+    header = ("action", "rows", "expected rows", "stands for", "standard error", "p-value")
     yield Section("propensities", "Are the logged propensities true?", sentences, header, rows)
 
 
@@ -168,10 +169,11 @@ def _refutations(audit: Audit) -> Iterator[Section]:
         for test in found.refutations
     )
     sentence = (
-        f"The best action leads the second by {number(found.weighted)} (s.e. {number(found.weighted_error, 2)}) by "
-        f"weighting and by {number(found.robust)} (s.e. {number(found.robust_error, 2)}) doubly robust."
+        f"The best action leads the second by {number(found.weighted)} (give or take "
+        f"{number(found.weighted_error, 2)}) by weighting and by {number(found.robust)} (give or take "
+        f"{number(found.robust_error, 2)}) doubly robust. What stands after give or take is a standard error."
     )
-    yield Section("refutations", title, (sentence,), ("test", "expected", "found", "s.e.", ""), rows)
+    yield Section("refutations", title, (sentence,), ("test", "expected", "found", "standard error", "finding"), rows)
 
 
 def _leakage(audit: Audit) -> Iterator[Section]:
@@ -179,7 +181,11 @@ def _leakage(audit: Audit) -> Iterator[Section]:
     if not found:
         return
     rows = tuple((column.name, number(column.r2, 2), number(column.auc, 3), column.kind) for column in found)
-    sentence = "How much of the outcome one context tells by itself within an action (R2; AUC if it is yes or no)."
+    sentence = (
+        "How much of the outcome one context tells by itself within an action. R2 is the share of the outcome's "
+        "variation that it tells: 0 is nothing, 1 all. Where the outcome is yes or no, AUC is how often it puts a "
+        "yes above a no: 0.5 is guessing, 1 is always."
+    )
     header = ("column", "R2", "AUC", "finding")
     yield Section("leakage", "Is the outcome among the contexts?", (sentence,), header, rows)
 

@@ -76,6 +76,7 @@ def _draw_curves(axes: Axes, comparison: Comparison, styles: dict[str, tuple[str
     axes.set_xlabel("users so far")
     axes.set_ylabel(f"mean {comparison.outcome} up to then")
     axes.set_xlim(0, int(comparison.rounds[-1]))
+    axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.grid(axis="y", lw=0.4, alpha=0.5)
     axes.spines[["top", "right"]].set_visible(False)
 

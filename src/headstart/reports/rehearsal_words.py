@@ -14,10 +14,21 @@ from headstart.reports.section import Section
 def tell_headline(found: Rehearsal) -> str:
     """What to switch on, in one sentence."""
     advice = found.advice
-    trust = "the audit's trust" if advice.trust is None else f"trust {advice.trust:g}"
-    floor = f"a floor of {advice.floor:.0%}" if advice.floor else "no floor"
-    held = f"a hold-out of {advice.hold_out:.0%}" if advice.hold_out else "no hold-out"
-    return f"Start with {trust}, {floor} and {held}."
+    trust = "Believe the log as far as the audit does"
+    if advice.trust is not None:
+        how = "fully" if advice.trust == 1.0 else f"with a chance of {advice.trust:.0%}"
+        trust = f"Believe the log {how} (trust={advice.trust:g})"
+    floor = (
+        f"give {advice.floor:.0%} of users an action by lot (the floor)"
+        if advice.floor
+        else "give nobody an action by lot (no floor)"
+    )
+    held = (
+        f"keep {advice.hold_out:.0%} of users with today's policy (the hold-out)"
+        if advice.hold_out
+        else "keep nobody with today's policy (no hold-out)"
+    )
+    return f"{trust}, {floor}, and {held}."
 
 
 def tell_expectation(found: Rehearsal) -> str:

@@ -65,31 +65,31 @@ class ExperimentConfig:
     """
 
     name: str
-    actions: tuple[Label, ...]
-    contexts: Mapping[str, Kind] = field(default_factory=dict)
-    oracle: Part | None = None
-    evaluator: Part | None = None
-    log: Log | Table | None = None  # in memory, or path and the options of read_log
-    guard: Part | None = None
-    schedule: str | None = None
-    epsilon: float = 0.05
-    holdout: float = 0.0
-    outcome_window: float | None = None
-    default_outcome: float | None = None
-    seed: int | None = None
-    revision: int = 0
+    actions: tuple[Label, ...]  # what may be shown
+    contexts: Mapping[str, Kind] = field(default_factory=dict)  # columns of a user: "number", or a list of categories
+    oracle: Part | None = None  # who chooses and learns; without one, `start` chooses it
+    evaluator: Part | None = None  # how the log answers; without one, `start` chooses it
+    log: Log | Table | None = None  # yesterday's decisions: `path` and the options of read_log
+    guard: Part | None = None  # who takes the log back where users contradict it
+    schedule: str | None = None  # of virtual plays: "each-round" or "batch"
+    epsilon: float = 0.05  # the floor: the share of users who get an action by lot
+    holdout: float = 0.0  # the share of users whom the policy does not decide for
+    outcome_window: float | None = None  # seconds after which an outcome no longer counts
+    default_outcome: float | None = None  # what no news means when the window closes
+    seed: int | None = None  # who knows it can foretell the draws, so leave it out
+    revision: int = 0  # a higher one makes this configuration the newest
     ranges: Mapping[str, Range] = field(default_factory=dict)  # of columns that are numbers
-    outcome_range: Range | None = None
-    outside: str = "refuse"  # or "clip"
-    trust: float | None = None  # in the log, by hand, for what `start` makes of it; None: the audit's
+    outcome_range: Range | None = None  # the least and the greatest outcome
+    outside: str = "refuse"  # what becomes of values beyond a range: "refuse" or "clip"
+    trust: float | None = None  # how far `start` believes the log, set by hand; if not given, the audit says
     despite_audit: bool = False  # whether the log is used whatever the audit says
-    forget_after: int | None = None  # 1,000 when it is first recorded; None: nobody counts what is in flight
-    horizon: int | None = None  # None: as many users are to come as have come
-    sticky: float | None = None  # seconds for which a unit keeps its action; None: for ever
-    outcomes: NamedOutcomes = NO_OUTCOMES  # those with names
-    safe_action: Label | None = None  # one of the actions
-    guardrails: Mapping[str, Guardrail] = field(default_factory=dict)  # by name
-    life: ExperimentLife | None = None  # start, ramp-up and end; None: it decides for everybody
+    forget_after: int | None = None  # newer users after whom no outcome is waited for; 1,000 for a new experiment
+    horizon: int | None = None  # users to come; if not given, as many as have come
+    sticky: float | None = None  # seconds for which a unit keeps its action; if not given, for ever
+    outcomes: NamedOutcomes = NO_OUTCOMES  # outcomes that have names
+    safe_action: Label | None = None  # what is shown where the policy must not decide
+    guardrails: Mapping[str, Guardrail] = field(default_factory=dict)  # what is watched, by name
+    life: ExperimentLife | None = None  # start, ramp-up and end; if not given, it decides for everybody
 
     @property
     def at(self) -> str:
@@ -164,9 +164,9 @@ class ServiceConfig:
     """
 
     experiments: Mapping[str, ExperimentConfig]
-    store: str = "headstart.sqlite"
-    anchor: str | None = None
-    after_loss: str = "refuse"
+    store: str = "headstart.sqlite"  # a SQLite file, or postgresql://user@host/database
+    anchor: str | None = None  # a file that remembers how far the store had come
+    after_loss: str = "refuse"  # what to do where the store lacks events: "refuse" or "go on"
     server: Table = field(default_factory=dict)
     keys: Table = field(default_factory=dict)
     retention: Retention | None = None  # `keep` days, and the folder (`archive`) of older events

@@ -19,15 +19,15 @@ _HOST = re.compile(r"[a-z0-9._-]+|\[[0-9a-f:.]+\]")
 class ServerOptions:
     """Loopback by default: others may reach it only if there are keys."""
 
-    host: str = "127.0.0.1"
-    port: int = 8000
-    body_limit: int = 256 * 1024  # bytes
+    host: str = "127.0.0.1"  # the address it listens at; any other than loopback needs [keys]
+    port: int = 8000  # that it listens at; 0 takes a free one
+    body_limit: int = 256 * 1024  # bytes of a request
     rate_limit: float | None = None  # decisions and outcomes a second per key (or address)
-    connections: int = 1000  # at once
+    connections: int = 1000  # open at once
     deadline: float = 5.0  # seconds until a request that has no answer gets 503
     hosts: tuple[str, ...] = ()  # names in the Host header, beside those of loopback
-    proxies: tuple[Network, ...] = ()  # whose X-Forwarded-For is believed
-    access_log: bool = False
+    proxies: tuple[Network, ...] = ()  # networks whose X-Forwarded-For is believed
+    access_log: bool = False  # true writes a line of JSON for each answer
 
     @classmethod
     def read(cls, table: Mapping[str, object]) -> Self:

@@ -27,6 +27,7 @@ from headstart.estimates.propensity.rows import rows_of, without_targets
 from headstart.estimates.propensity.trees import boost_chances, is_off
 from headstart.logs.any_log import AnyLog
 from headstart.logs.log import Log
+from headstart.numerals import tell_count
 from headstart.randomness import RNG, as_generator
 
 FEWEST_ROWS = 10
@@ -82,7 +83,7 @@ def fill_missing(log: Log, rng: RNG = 0, *, tries_others: bool = True) -> Filled
 
 def _describe(log: Log, best: _Candidate) -> str:
     known = log.encoding.without((PERIOD,))
-    what = f"{len(known.names)} context columns"
+    what = tell_count(len(known.names), "context column")
     if PERIOD in log.encoding.columns:
         what += " and the period, for shares moved over time,"
     how = f" {best.how}, which follow the policy where a line does not," if best.how else ""

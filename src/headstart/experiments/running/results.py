@@ -15,6 +15,16 @@ from headstart.experiments.running.catalogue import all_experiments
 from headstart.experiments.running.experiment import Experiment, ResultRow
 
 _MOST_ROWS = 12  # of a table in RESULTS.md
+WORDS = {  # for a setting's name
+    "n_log": "rows in the log",
+    "K": "actions",
+    "hidden": "columns hidden from the log",
+    "T": "users",
+    "gap": "lead of the best action",
+    "at": "where",
+    "bias": "added to the worse action's logged outcomes",
+    "rho": "how far contexts decide the logged action",
+}
 
 HEAD = """# Results
 
@@ -62,10 +72,11 @@ def tell_experiment(experiment: Experiment | YahooExperiment, rows: Sequence[Res
 def write_table(rows: Sequence[ResultRow]) -> str:
     """Every row, its settings first."""
     names = list(dict.fromkeys(name for row in rows for name in row["setting"]))
-    lines = ["| " + " | ".join([*names, "series", "runs", "regret", "s.e."]) + " |", "|" + "---|" * (len(names) + 4)]
+    heads = [*(WORDS.get(name, name) for name in names), "series", "runs", "regret", "standard error"]
+    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
     for row in rows:
         settings = [str(row["setting"].get(name, "")) for name in names]
-        numbers = [str(row["runs"]), f"{row['mean']:.4g}", f"{row['se']:.2g}"]
+        numbers = [f"{row['runs']:,}", f"{row['mean']:.4g}", f"{row['se']:.2g}"]
         lines.append("| " + " | ".join([*settings, row["series"], *numbers]) + " |")
     return "\n".join(lines) + "\n"
 

@@ -53,6 +53,8 @@ class Trust(Displayed):
         (K,) chances.
     reasons
         Why, in words.
+    action_names
+        What the actions are called in what is shown; their numbers where it is empty.
 
     Raises
     ------
@@ -69,6 +71,7 @@ class Trust(Displayed):
 
     weights: Floats
     reasons: tuple[str, ...]
+    action_names: tuple[object, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.weights, np.ndarray) or self.weights.ndim != 1:
@@ -78,7 +81,8 @@ class Trust(Displayed):
 
     def _tell(self) -> Display:
         weights = self.weights.tolist()
-        columns = {"action": list(range(len(weights))), "chance that the log is right": weights}
+        names: list[object] = [str(name) for name in self.action_names] or list(range(len(weights)))
+        columns: dict[str, list[object]] = {"action": names, "chance that the log is right": weights}
         return Display("Trust in the log, per action", self.reasons, columns)
 
 
@@ -112,7 +116,7 @@ def suggest_trust(audit: Audit, options: LoggedPriorOptions = LoggedPriorOptions
     verdict, names = audit.verdict, audit.facts.action_names
     if verdict.severity == "stop":
         stops = [f"do not use it: {each.text}; {each.advice}" for each in verdict.reasons if each.severity == "stop"]
-        return Trust(np.zeros(len(names)), tuple(stops))
+        return Trust(np.zeros(len(names)), tuple(stops), tuple(names))
     return weigh_reasons(names, audit.facts.basis, verdict.reasons, options, overlooked(audit.propensities))
 
 
@@ -167,7 +171,7 @@ def weigh_reasons(
             words.append(f"{reason.text}: the odds for {action_names[reason.action]} times {reason.odds:g}")
     # No finding moves full trust: infinite odds stay infinite.
     weights = np.divide(odds, 1.0 + odds, out=np.ones_like(odds), where=np.isfinite(odds))
-    return Trust(weights, tuple(words))
+    return Trust(weights, tuple(words), tuple(action_names))
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,7 +260,7 @@ def _as_trust(trust: ArrayLike | Trust, n_actions: int) -> Trust:
             raise OptionError(f"trust must be for {n_actions} actions, got {trust.weights.size}")
         return trust
     weights = check_trust(trust, n_actions)
-    return Trust(weights, (f"trust was given: {np.unique(weights).tolist()}",))
+    return Trust(weights, (f"trust was given: {', '.join(f'{each:g}' for each in np.unique(weights))}",))
 
 
 def name_unknown(action_names: Sequence[object], summary: Summary) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from headstart.errors import OptionError
 from headstart.judgement.audit.plain import as_plain
 from headstart.judgement.rehearsal.policies import AB_TEST, TODAY
 from headstart.judgement.rehearsal.worlds import RIGHT
+
+_LINES = ("-", "--", "-.", ":")  # of a figure's scenarios, beside their colours
 
 
 @dataclass(frozen=True)
@@ -167,10 +170,11 @@ class Rehearsal(Displayed):
 
     def _draw(self, axes: Any) -> None:
         days = np.arange(1, self.days + 1)
-        for scenario in self.scenarios:
-            axes.plot(days, self.gains_by_day(self.advice.policy, scenario), label=scenario)
+        for scenario, line in zip(self.scenarios, itertools.cycle(_LINES), strict=False):
+            axes.plot(days, self.gains_by_day(self.advice.policy, scenario), line, label=scenario)
         axes.axhline(0.0, color="#8a8f98", lw=0.8)
         axes.set_xlabel("day")
+        axes.xaxis.get_major_locator().set_params(integer=True)
         axes.set_ylabel(f"{self.unit} earned beside the {AB_TEST}")
         axes.legend(frameon=False, title="if", fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 

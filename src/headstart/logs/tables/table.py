@@ -29,6 +29,7 @@ from headstart.logs.tables.scanned import Scanned
 from headstart.logs.tables.statistics import names_of
 from headstart.logs.tables.unit_sampling import draw_units
 from headstart.logs.tables.unscanned import Unscanned
+from headstart.numerals import tell_count
 from headstart.randomness import RNG, as_generator
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ class LogTable(Displayed):
     def __repr__(self) -> str:
         known = "with" if self.has_propensities else "without"
         rows = "rows not yet counted" if self._length is None else f"{self._length} rows"
-        shape = f"{rows}, {self.n_actions} actions, {self.n_features} context columns"
+        shape = f"{rows}, {tell_count(self.n_actions, 'action')}, {tell_count(self.n_features, 'context column')}"
         return f"LogTable({shape}, {known} propensities, on {self.table.get_backend().name})"
 
     def _tell(self) -> Display:

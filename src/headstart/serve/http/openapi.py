@@ -46,7 +46,7 @@ _RECEIPT = {
         },
         "outcomes": {
             "type": "object",
-            "description": "Of outcomes with names, what became of each.",
+            "description": "What became of each of the outcomes that have names.",
             "additionalProperties": {"type": "string"},
         },
     },
@@ -83,18 +83,19 @@ _ERROR = {
         }
     },
 }
+_KEPT = "Done: it was in the store before this answer was sent."
 _REFUSALS = {
     400: "The body is not a JSON object.",
-    401: "No API key, or a wrong one.",
+    401: "The request has no API key, or a wrong one.",
     403: "The key lacks the scope, or a page of another site asks.",
-    404: "No such experiment.",
+    404: "There is no such experiment.",
     408: "The body did not come in time.",
     409: "The event id belongs to another decision, or the experiment's present state does not allow it.",
     413: "The body is too large.",
     415: "The content type is not application/json.",
     421: "The service does not go by the name that was asked for.",
     422: "A field has the wrong kind or value; the message names it.",
-    429: "Too many requests: wait a second.",
+    429: "There were too many requests: wait a second.",
     503: "The store cannot be written, or did not answer in time: ask again with the same event id.",
 }
 
@@ -163,7 +164,12 @@ def decide_schema(
             if is_number
             else {"type": _types_of(kind), "examples": list(kind), **_UNSEEN}  # others are taken too, and counted
         )
-    context: dict[str, object] = {"type": "object", "additionalProperties": False, "properties": columns}
+    context: dict[str, object] = {
+        "type": "object",
+        "description": "What is known of the user: a value for each declared column.",
+        "additionalProperties": False,
+        "properties": columns,
+    }
     if columns:
         context["required"] = list(columns)
     else:
@@ -173,7 +179,12 @@ def decide_schema(
         "additionalProperties": False,
         "properties": {
             "context": context,
-            "available": {"type": ["array", "null"], "minItems": 1, "items": {"enum": list(actions)}},
+            "available": {
+                "type": ["array", "null"],
+                "description": "The actions that this user may get; all of them if it is left out.",
+                "minItems": 1,
+                "items": {"enum": list(actions)},
+            },
             "event_id": _MAYBE_ID,
             "unit": _MAYBE_UNIT,
         },
@@ -198,7 +209,15 @@ def _many(name: str, items: Schema) -> dict[str, object]:
         "type": "object",
         "required": [name],
         "additionalProperties": False,
-        "properties": {name: {"type": "array", "minItems": 1, "maxItems": MAX_BATCH, "items": items}},
+        "properties": {
+            name: {
+                "type": "array",
+                "description": f"At most {MAX_BATCH:,} of them, each as in the request for one.",
+                "minItems": 1,
+                "maxItems": MAX_BATCH,
+                "items": items,
+            }
+        },
     }
 
 
@@ -207,7 +226,7 @@ def _post(summary: str, request: Schema, answer: Schema, *refusals: int) -> dict
         "summary": summary,
         "requestBody": {"required": True, "content": {"application/json": {"schema": request}}},
         "responses": {
-            "200": {"description": "Durable.", "content": {"application/json": {"schema": answer}}},
+            "200": {"description": _KEPT, "content": {"application/json": {"schema": answer}}},
             **_errors(400, 401, 403, 404, 408, 413, 415, 421, 422, 429, 503, *refusals),
         },
     }
@@ -217,7 +236,7 @@ def _get(summary: str) -> dict[str, object]:
     return {
         "summary": summary,
         "responses": {
-            "200": {"description": "JSON.", "content": {"application/json": {"schema": {"type": "object"}}}},
+            "200": {"description": "A JSON object.", "content": {"application/json": {"schema": {"type": "object"}}}},
             **_errors(401, 403, 404, 421, 429, 503),
         },
     }

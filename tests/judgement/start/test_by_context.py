@@ -25,7 +25,8 @@ def test_levels_of_a_subset_are_calibrated(strength: float):
 
 def test_a_level_at_the_average_user_by_hand():
     """Four rows of one action at x = -1, 1, -1, 1, whose slope is 8 / (4 + 1) = 1.6: where x stands by chance
-    moves their mean by 1.6^2 / 4 = 0.64 in squares. A standard error of 2 keeps 4 - 0.64; of one of 1, half stays, for slopes are estimated; what is not known stays unknown."""
+    moves their mean by 1.6^2 / 4 = 0.64 in squares. A standard error of 2 keeps 4 - 0.64; of
+    one of 1, half stays, for slopes are estimated; what is not known stays unknown."""
     x = np.array([[-1.0], [1.0], [-1.0], [1.0]])
     none, spread, moment = np.zeros((2, 1)), np.array([[[5.0]], [[0.0]]]), np.array([[8.0], [0.0]])
     sums = CentredSums(np.array([4.0, 0.0]), none, np.zeros(2), spread, moment, np.zeros(2))

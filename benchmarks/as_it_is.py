@@ -1,8 +1,8 @@
 """`start` in the world as it is: regret relative to a cold Thompson of the right likelihood, by family of worlds.
 
 The bar is ThompsonBeta for 0/1 outcomes and ThompsonNormal for others. For each family and system: regret, its ratio
-to the bar (ratio of means with its delta-method error), and the 95 % point of regret over the bar's. Families and
-their settings: `benchmarks/families.py`.
+to the bar (ratio of means with its delta-method error), and the 95 % point of regret over the bar's (its error by the
+bootstrap). Families and their settings: `benchmarks/families.py`.
 
 `python -m benchmarks.as_it_is --runs 200 --seed 9015`. Numbers of StartOptions are tried by hand with `--set
 exploring.caution=4 prior.trust=0.9` (again for another system), quickly, without an audit, with `--quick`: seeds
@@ -65,7 +65,7 @@ def print_family(name: str, family: Family, curves: Mapping[str, Curve], seconds
         ratio = compare_regrets(curve.regrets[:, -1], cold)
         print(
             f"  {system:28s} {curve.mean:9.2f} ± {curve.se:7.2f}   ratio {ratio.mean:6.2f} ± {ratio.se:5.2f}"
-            f"   95 % point {ratio.tail:6.2f}",
+            f"   95 % point {ratio.tail:6.2f} ± {ratio.tail_se:4.2f}",
             flush=True,
         )
 

@@ -72,9 +72,13 @@ def main() -> None:
                 level, slope = np.array(found).transpose(1, 0, 2)  # (logs, K) each
                 told = "logged" if has_propensities else "estimated"
                 words = f"{name:12} K = {k}  {told:9} propensities"
-                squares = ((level - level.mean()) ** 2).mean(axis=1)  # of a log's actions, which go together
-                error = squares.std(ddof=1) / np.sqrt(given.logs) / (2.0 * level.std())
-                print(f"{words}  level {level.std():.2f} ± {error:.2f}  slope {slope.std():.2f}", flush=True)
+                print(f"{words}  level {describe(level)}  slope {describe(slope)}", flush=True)
+
+
+def describe(errors: Floats) -> str:
+    """The deviation of standardised errors, (logs, K), and its standard error: a log's actions go together."""
+    squares = ((errors - errors.mean()) ** 2).mean(axis=1)
+    return f"{errors.std():.2f} ± {squares.std(ddof=1) / np.sqrt(len(errors)) / (2.0 * errors.std()):.2f}"
 
 
 if __name__ == "__main__":

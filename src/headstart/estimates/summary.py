@@ -174,7 +174,7 @@ def correct_means(
             noise, between, sizes[a] = noise * design, between * design, sizes[a] / design
         allowance = 0.0 if allowances is None else allowances[a]
         errors[a] = np.sqrt(noise + between + allowance * allowance)
-        wide[a] = errors[a] * _widening(sizes[a])
+        wide[a] = errors[a] * widening(sizes[a])
         positive = np.maximum(share, 0.0)
         positive /= positive.sum()
         apart = outcomes[rows] - positive @ outcomes[rows]
@@ -206,7 +206,7 @@ def _shrunk(variance: float, size: float, pooled: float) -> float:
     return (size * variance + PRIOR_ROWS * pooled) / (size + PRIOR_ROWS)
 
 
-def _widening(size: float) -> float:
+def widening(size: float) -> float:
     """Student's 97.5 % quantile over the normal's."""
     from scipy.special import stdtrit
 

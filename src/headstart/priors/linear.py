@@ -19,13 +19,14 @@ Models of what users will do with action a, each a normal distribution of theta 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from headstart.arrays import Bools, Floats, Integers
+from headstart.arrays import Bools, Floats
 from headstart.checks import check_number
 from headstart.errors import OptionError
 from headstart.estimates.products import Interactions as Interactions
@@ -141,11 +142,15 @@ def prior_of_scale(
     return LinearPrior(centres.copy(), inverses.copy(), chances, float(outcomes.var()), freedoms, 0.0)
 
 
+_Penalties = tuple[tuple[float, float, float], ...]  # c, c_own and the chance of them
+
+
 class _Hierarchy(NamedTuple):
     c: float
     c_own: float
     variance: float
     evidence: float
+    likely: _Penalties  # the fewest of the grid that have 99 % of the chance
 
 
 def models_of_rows(
@@ -161,9 +166,7 @@ def models_of_rows(
     """The models of a log's rows.
 
     The first column of the contexts is the constant 1, the others are in standard units. `trust` (K,) is the chance
-    of LOGGED; `weights` say how often a row counts. `levels` are what is known of the actions' means over all rows,
-    where that is better known than from these columns: levels are then those, with their errors, and the rows tell
-    slopes alone.
+    of LOGGED; `weights` say how often a row counts. `levels`: `models_of_sums`.
     """
     x, taken = np.asarray(contexts, dtype=np.float64), np.asarray(actions, dtype=np.int64)
     y = np.asarray(outcomes, dtype=np.float64)
@@ -172,13 +175,32 @@ def models_of_rows(
     if taken.shape != (len(x),) or y.shape != (len(x),) or not np.isfinite(y).all():
         raise OptionError(f"actions and finite outcomes must be one for each of the {len(x)} contexts")
     w = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=np.float64)
-    sums = centre_rows(x[:, 1:], taken, y, w, n_actions)
+    return models_of_sums(centre_rows(x[:, 1:], taken, y, w, n_actions), trust, options, levels)
+
+
+def models_of_sums(
+    sums: CentredSums,
+    trust: Floats,
+    options: LinearPriorOptions,
+    levels: Summary | None = None,
+    *,
+    is_averaged: bool = False,
+) -> LinearPrior:
+    """The models of a log's sums per action.
+
+    `levels` are what is known of the actions' means over all rows, where that is better known than from the columns
+    decided on: levels are then those, with their errors, and the rows tell slopes alone. Averaged: what is not known
+    of the penalties is part of the models' spread; else they are the likely ones. Slopes of few columns tell little
+    of their penalty, and shrunk by one that is too large they would be too sure.
+    """
+    n_actions = sums.n.size
     hierarchy = _choose_hierarchy(sums, np.array(options.explained))
-    whole = float(sums.total.sum() / w.sum())
+    whole = float(sums.total.sum() / sums.n.sum())
     variance = max(hierarchy.variance, 1e-9 * whole)
     if levels is not None:
         sums = with_levels(sums, levels, variance or 1.0)
-    centres, inverses = _build(sums, hierarchy, variance or 1.0, whole, options)
+    penalties = hierarchy.likely if is_averaged else ((hierarchy.c, hierarchy.c_own, 1.0),)
+    centres, inverses = _average(sums, penalties, variance or 1.0, whole, options)
     is_shown = sums.n > 0.0
     chances = np.zeros((n_actions, N_MODELS))
     chances[:, LOGGED] = np.where(is_shown, trust, 0.0)
@@ -206,15 +228,18 @@ def propose_interactions(contexts: Floats, options: ProductOptions = ProductOpti
     return propose_products(contexts, 1, options.most_squared, options.most_crossed, options.bound, options.scale)
 
 
+SumUp = Callable[[Floats], CentredSums]
+"""(contexts with their products, (n, m)) -> what the rows say of each action."""
+
+
 def choose_prior(
     plain: Floats,
-    actions: Integers,
-    outcomes: Floats,
-    n_actions: int,
+    sum_up: SumUp,
     trust: Floats,
-    weights: Floats,
     options: LinearPriorOptions,
     levels: Summary | None = None,
+    *,
+    is_averaged: bool = False,
 ) -> tuple[LinearPrior, Floats]:
     """The prior of contexts (1, x), x in standard units; of squares of the columns or all their products too, if the
     rows are likelier with them by a margin. And the contexts with the products, (n, m)."""
@@ -222,7 +247,7 @@ def choose_prior(
     expanded = plain
     for added in propose_interactions(plain, options.products):
         seen = added.expand(plain)
-        found = models_of_rows(seen, actions, outcomes, n_actions, trust, weights, options, levels)
+        found = models_of_sums(sum_up(seen), trust, options, levels, is_averaged=is_averaged)
         likely = found.evidence - (options.products.margin if len(added.pairs) else 0.0)
         if best is None or likely > best.evidence:
             best, expanded = replace(found, evidence=likely, interactions=added), seen
@@ -260,12 +285,27 @@ def find_roots(models: LinearPrior) -> Floats:
         raise OptionError("models.inverses must be positive definite") from error
 
 
+def _average(
+    sums: CentredSums, penalties: _Penalties, variance: float, whole: float, options: LinearPriorOptions
+) -> tuple[Floats, Floats]:
+    """Every model's centre and inverse over these penalties: means, and spreads that count how centres differ."""
+    found = [_build(sums, c, c_own, variance, whole, options) for c, c_own, _ in penalties]
+    if len(found) == 1:
+        return found[0]
+    chances = np.array([chance for _, _, chance in penalties])
+    centres = np.tensordot(chances, np.array([each[0] for each in found]), 1)
+    inverses = np.tensordot(chances, np.array([each[1] for each in found]), 1)
+    for chance, (centre, _) in zip(chances, found, strict=True):
+        apart = centre - centres
+        inverses += chance / variance * apart[..., :, None] * apart[..., None, :]
+    return centres, inverses
+
+
 def _build(
-    sums: CentredSums, hierarchy: _Hierarchy, variance: float, whole: float, options: LinearPriorOptions
+    sums: CentredSums, c: float, c_own: float, variance: float, whole: float, options: LinearPriorOptions
 ) -> tuple[Floats, Floats]:
     """Every model's centre, (K, J, d + 1), and inverse, (K, J, d + 1, d + 1)."""
     k, d = sums.moment.shape
-    c, c_own = hierarchy.c, hierarchy.c_own
     one = np.eye(d)
     inverse = np.asarray(np.linalg.inv(sums.spread + c_own * one), dtype=np.float64)
     own, kept, informs, pulls, common, shared = pool(sums, inverse, c, c_own)
@@ -306,7 +346,8 @@ def _choose_hierarchy(sums: CentredSums, shares: Floats) -> _Hierarchy:
     d, total = sums.moment.shape[1], float(sums.total.sum())
     freedom = float(np.maximum(sums.n - 1.0, 0.0).sum())
     if d == 0 or freedom < 2.0 or total <= 0.0:
-        return _Hierarchy(float(max(d, 1)), float(max(d, 1)), total / max(freedom, 1.0), 0.0)
+        c = float(max(d, 1))
+        return _Hierarchy(c, c, total / max(freedom, 1.0), 0.0, ((c, c, 1.0),))
     log_odds = np.log(shares) - np.log1p(-shares)
     grid = d * np.exp(-log_odds)
     values, vectors = np.linalg.eigh(sums.spread)
@@ -329,7 +370,17 @@ def _choose_hierarchy(sums: CentredSums, shares: Floats) -> _Hierarchy:
     known = top + float(np.log(chances.mean()))
     chances /= chances.sum()
     c_own, c = (d * float(np.exp(-(chances.sum(axis=axis) @ log_odds))) for axis in (1, 0))
-    return _Hierarchy(c, c_own, float((chances * left).sum()) / freedom, known)
+    likely = _keep_likely(chances, grid)
+    return _Hierarchy(c, c_own, float((chances * left).sum()) / freedom, known, likely)
+
+
+def _keep_likely(chances: Floats, grid: Floats) -> _Penalties:
+    """The fewest penalties, c_own down and c across, that have 99 % of the chance."""
+    order = np.argsort(-chances, axis=None, kind="stable")
+    kept = order[: int(np.searchsorted(np.cumsum(chances.flat[order]), 0.99)) + 1]
+    shares = chances.flat[kept] / chances.flat[kept].sum()
+    own, common = (grid[each].tolist() for each in np.unravel_index(kept, chances.shape))
+    return tuple(zip(common, own, shares.tolist(), strict=True))
 
 
 def _at_zero(sums: CentredSums, a: int, slopes: Floats, about: Floats) -> tuple[Floats, Floats]:

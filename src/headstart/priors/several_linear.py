@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from headstart.arrays import Bools, Floats, Integers
-from headstart.estimates.ridge import centre_rows
+from headstart.estimates.ridge import CentredSums, centre_rows
+from headstart.estimates.robust_slopes import AdjustedRows, sum_adjusted
 from headstart.estimates.summary import Summary
 from headstart.priors.linear import FRESH, SHIFTED, LinearPrior, choose_prior, with_levels
 from headstart.priors.options import LinearPriorOptions, SourceOptions
@@ -36,6 +37,7 @@ class SourceRows(NamedTuple):
     kept: Floats  # (S, K) the share of an action's worth that a cap leaves
     kinds: Integers  # (S,)
     levels: Sequence[Summary] | None  # of each log: means over all its columns, where only some are decided on
+    adjusted: Sequence[AdjustedRows] | None = None  # of each log, where only some columns are decided on
 
 
 def linear_prior_of_sources(
@@ -44,8 +46,15 @@ def linear_prior_of_sources(
     """The prior, and the contexts with the products that it decides by, (n, m)."""
     k = rows.trust.shape[1]
     levels = None if rows.levels is None else pool_summaries(rows.levels)
+
+    def sum_all(seen: Floats) -> CentredSums:
+        if rows.adjusted is None:
+            return centre_rows(seen[:, 1:], rows.actions, rows.outcomes, rows.weights, k)
+        return _add_sums([_sum_source(rows, seen, s) for s in range(len(rows.trust))])
+
+    is_averaged = rows.adjusted is not None
     base, expanded = choose_prior(
-        rows.plain, rows.actions, rows.outcomes, k, rows.trust.max(axis=0), rows.weights, options, levels
+        rows.plain, sum_all, rows.trust.max(axis=0), options, levels, is_averaged=is_averaged
     )
     expanded = np.where(_knows_products(rows.known, base)[rows.sources], expanded, 0.0)
     noise = base.variance or 1.0
@@ -74,9 +83,7 @@ def _tell(rows: SourceRows, expanded: Floats, noise: float) -> tuple[Floats, Flo
     (n_sources, k), m = rows.trust.shape, expanded.shape[1]
     precisions, informations = np.zeros((n_sources, k, m, m)), np.zeros((n_sources, k, m))
     for s in range(n_sources):
-        mine = rows.sources == s
-        x, y, taken = expanded[mine], rows.outcomes[mine], rows.actions[mine]
-        sums = centre_rows(x[:, 1:], taken, y, rows.weights[mine], k)
+        sums = _sum_source(rows, expanded, s)
         if rows.levels is not None:
             sums = with_levels(sums, rows.levels[s], noise)
         for a in np.flatnonzero(sums.n):
@@ -88,6 +95,27 @@ def _tell(rows: SourceRows, expanded: Floats, noise: float) -> tuple[Floats, Flo
             precisions[s, a] *= share
             informations[s, a] *= share
     return precisions, informations
+
+
+def _sum_source(rows: SourceRows, expanded: Floats, source: int) -> CentredSums:
+    """What the rows of one log say of each action."""
+    mine = rows.sources == source
+    if rows.adjusted is not None:
+        return sum_adjusted(expanded[mine, 1:], rows.adjusted[source])
+    weights, k = rows.weights[mine], rows.trust.shape[1]
+    return centre_rows(expanded[mine, 1:], rows.actions[mine], rows.outcomes[mine], weights, k)
+
+
+def _add_sums(found: Sequence[CentredSums]) -> CentredSums:
+    """The sums of several logs together: slopes are of each log's own rows, levels of all of them."""
+    n = np.sum([each.n for each in found], axis=0)
+    shares = [np.divide(each.n, n, out=np.zeros_like(n), where=n > 0.0) for each in found]
+    return CentredSums(
+        n,
+        np.sum([share[:, None] * each.centres for share, each in zip(shares, found, strict=True)], axis=0),
+        np.sum([share * each.levels for share, each in zip(shares, found, strict=True)], axis=0),
+        *(np.sum([each[i] for each in found], axis=0) for i in (3, 4, 5)),
+    )
 
 
 def _assemble(

@@ -7,6 +7,7 @@ import pytest
 from benchmarks.subset import draw, standardised_errors
 
 import headstart as hs
+from headstart.estimates.ridge import CentredSums
 from headstart.judgement.start.by_context import at_average_user
 
 
@@ -23,14 +24,15 @@ def test_levels_of_a_subset_are_calibrated(strength: float):
 
 
 def test_a_level_at_the_average_user_by_hand():
-    """Four rows of one action at x = -1, 1, -1, 1 with y = 2x. With one row of one unit more, their slope is
-    8 / (4 + 1) = 1.6, and where x stands by chance moves their mean by 1.6^2 / 4 = 0.64 in squares. A standard error
-    of 2 keeps 4 - 0.64; of one of 1, half stays, for slopes are estimated; what is not known stays unknown."""
+    """Four rows of one action at x = -1, 1, -1, 1, whose slope is 8 / (4 + 1) = 1.6: where x stands by chance
+    moves their mean by 1.6^2 / 4 = 0.64 in squares. A standard error of 2 keeps 4 - 0.64; of
+    one of 1, half stays, for slopes are estimated; what is not known stays unknown."""
     x = np.array([[-1.0], [1.0], [-1.0], [1.0]])
-    log = hs.Log([0] * 4, 2.0 * x[:, 0], x, np.ones(4), n_actions=2)
+    none, spread, moment = np.zeros((2, 1)), np.array([[[5.0]], [[0.0]]]), np.array([[8.0], [0.0]])
+    sums = CentredSums(np.array([4.0, 0.0]), none, np.zeros(2), spread, moment, np.zeros(2))
     for error, kept in ((2.0, np.sqrt(4.0 - 0.64)), (1.0, np.sqrt(0.5))):
         levels = hs.Summary(np.array([0.0, np.nan]), np.array([error, np.inf]), np.ones(2), doubtful=(0,))
-        found = at_average_user(levels, log, x, np.ones(4))
+        found = at_average_user(levels, x, sums)
         np.testing.assert_allclose(found.standard_errors, [kept, np.inf])
         assert found.doubtful == (0,)
         assert levels.standard_errors[0] == error

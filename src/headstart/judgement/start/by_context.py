@@ -21,10 +21,17 @@ import numpy as np
 from headstart.arrays import Floats, Integers
 from headstart.errors import OptionError
 from headstart.estimates.doubly_robust import robust_terms
-from headstart.estimates.ridge import fit, predict_actions, predict_for, standardise, sum_rows
-from headstart.estimates.shares import cut
+from headstart.estimates.ridge import (
+    CentredSums,
+    centre_rows,
+    fit,
+    predict_actions,
+    predict_for,
+    standardise,
+    sum_rows,
+)
+from headstart.estimates.robust_slopes import adjust_rows, sum_adjusted
 from headstart.estimates.summary import Summary
-from headstart.estimates.weighted import kish_size
 from headstart.forest import HonestForest
 from headstart.judgement.start.options import ForestChoiceOptions, StartOptions
 from headstart.judgement.start.started import Choice, View
@@ -57,11 +64,18 @@ def choose_by_context(
         return None
     view, plain, decides_on_all = seen
     standard = plain[:, 1:]
-    weights = np.ones(n) if decides_on_all else undo_choices(log, standard)
     if not trust.any():
         return decide_coldly(seen, log, horizon, options, rng)
-    known = None if decides_on_all or levels is None else at_average_user(levels, log, standard, weights)
-    prior, expanded = choose_prior(plain, log.actions, log.outcomes, k, trust, weights, options.linear_prior, known)
+    adjusted = None if decides_on_all else adjust_rows(log)  # what is not decided on must not confound what is
+
+    def sum_up(seen: Floats) -> CentredSums:
+        if adjusted is None:
+            return centre_rows(seen[:, 1:], log.actions, log.outcomes, np.ones(n), k)
+        return sum_adjusted(seen[:, 1:], adjusted)
+
+    known = None if decides_on_all or levels is None else at_average_user(levels, standard, sum_up(plain))
+    is_averaged = adjusted is not None
+    prior, expanded = choose_prior(plain, sum_up, trust, options.linear_prior, known, is_averaged=is_averaged)
     prior = prior.counted(kept)
     if decides_on_all and n >= options.forest.fewest_rows:
         rows = rng.permutation(n)[: options.forest.most_rows]
@@ -128,67 +142,20 @@ def _view_of(contexts: Floats, columns: Integers) -> View:
     return View(1.0, columns[moves], centres[moves], scales[moves])
 
 
-def undo_choices(log: Log, standard: Floats) -> Floats:
-    """1/p, cut: what is not decided on must not confound what is. Weighted rows tell less than as many that count
-    alike, so an action's add up to what they tell: n over the ratio of the sandwich variance of its slopes to the one
-    that a regression believes, and no more than Kish's size."""
-    assert log.propensities is not None
-    weights = np.empty(len(log))
-    for a in range(log.n_actions):
-        rows = np.flatnonzero(log.actions == a)
-        if rows.size:
-            raw = 1.0 / log.propensities[rows]
-            share = cut(raw / raw.sum(), 1.0 / np.sqrt(rows.size))
-            told = rows.size / _inflate(share * rows.size, standard[rows], log.outcomes[rows])
-            weights[rows] = share * min(kish_size(share), told)
-    return weights
-
-
-def at_average_user(levels: Summary, log: Log, standard: Floats, weights: Floats) -> Summary:
+def at_average_user(levels: Summary, standard: Floats, sums: CentredSums) -> Summary:
     """Means over all users as levels at the log's average user, by the columns decided on.
 
     Where these columns stand is then given, and the error of a mean over all users counts their chance too: b'Rb / n
-    of its square, b the slopes of weighted rows and R the columns' correlations. Slopes are estimated, so at least
+    of its square, b the slopes that the sums tell and R the columns' correlations. Slopes are estimated, so at least
     half of the square stays.
     """
-    n, errors = len(log), levels.standard_errors.copy()
+    n, errors = len(standard), levels.standard_errors.copy()
     correlations = standard.T @ standard / n
-    for a in np.flatnonzero(np.isfinite(errors)):
-        rows = np.flatnonzero(log.actions == a)
-        if rows.size:
-            slopes = _slopes(weights[rows], standard[rows], log.outcomes[rows]).slopes
-            given = float(slopes @ correlations @ slopes) / n
-            errors[a] *= np.sqrt(max(1.0 - given / errors[a] ** 2, 0.5)) if errors[a] > 0.0 else 1.0
+    for a in np.flatnonzero(np.isfinite(errors) & (sums.n > 0.0)):
+        slopes = np.linalg.pinv(sums.spread[a]) @ sums.moment[a]
+        given = float(slopes @ correlations @ slopes) / n
+        errors[a] *= np.sqrt(max(1.0 - given / errors[a] ** 2, 0.5)) if errors[a] > 0.0 else 1.0
     return replace(levels, standard_errors=errors)
-
-
-class _Slopes(NamedTuple):
-    """A weighted regression of one action's rows."""
-
-    slopes: Floats  # (m,)
-    inverse: Floats  # (m, m) B^-1, B the weighted sum of xx'
-    centred: Floats  # (n, m)
-    squares: Floats  # (n,) of residuals
-
-
-def _slopes(weights: Floats, contexts: Floats, outcomes: Floats) -> _Slopes:
-    total = weights.sum()
-    x, y = contexts - weights @ contexts / total, outcomes - weights @ outcomes / total
-    spread = (weights * x.T) @ x
-    spread.flat[:: spread.shape[0] + 1] += spread.shape[0]  # as many rows of one standard unit: few rows tell little
-    slopes = np.linalg.solve(spread, (weights * y) @ x)
-    return _Slopes(slopes, np.linalg.inv(spread), x, (y - x @ slopes) ** 2)
-
-
-def _inflate(weights: Floats, contexts: Floats, outcomes: Floats) -> float:
-    """tr(B^-1 M B^-1) / (s^2 tr B^-1): B the weighted sum of xx', M that of w^2 e^2 xx', e residuals, s^2 their
-    weighted variance."""
-    _, inverse, x, squares = _slopes(weights, contexts, outcomes)
-    variance = float(weights @ squares / weights.sum())
-    if variance <= 0.0:
-        return 1.0
-    sandwich = inverse @ ((weights**2 * squares * x.T) @ x) @ inverse
-    return max(float(np.trace(sandwich) / (variance * np.trace(inverse))), 1e-9)
 
 
 def compare_with_forest(

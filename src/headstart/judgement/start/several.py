@@ -18,16 +18,15 @@ from dataclasses import replace
 import numpy as np
 
 from headstart.arrays import Floats
+from headstart.estimates.robust_slopes import adjust_rows
 from headstart.estimates.summary import Summary
 from headstart.judgement.audit.trust import BelievedLog, Trust, name_unknown
 from headstart.judgement.start.by_context import (
     NOTHING_VARIES,
-    SeenRows,
     decide_by_lines,
     decide_coldly,
     describe_linear,
     see_rows,
-    undo_choices,
 )
 from headstart.judgement.start.for_all import decide_for_all
 from headstart.judgement.start.options import StartOptions
@@ -113,31 +112,23 @@ def _choose_by_context(
     if not together.trust.any():
         return decide_coldly(seen, log, users, options, rng)
     known = [has_columns(source.intake.whole, log.encoding)[seen.view.columns] for source in together.sources]
+    numbers = range(len(together.sources))
     rows = SourceRows(
         seen.plain,
         log.actions,
         log.outcomes,
-        _weigh_rows(together, seen),
+        np.ones(len(log)),
         together.origins,
         np.column_stack([np.ones(len(known), dtype=np.bool_), known]),
         together.trust,
         together.kept,
         together.kinds,
         together.levels if has_levels and not seen.has_all else None,
+        None if seen.has_all else [adjust_rows(log.take(np.flatnonzero(together.origins == s))) for s in numbers],
     )
     prior, expanded = linear_prior_of_sources(rows, options.linear_prior, options.sources)
     words = describe_linear(prior, expanded, options)
     return decide_by_lines(prior, seen.view, log, users, options, rng, words)
-
-
-def _weigh_rows(together: Together, seen: SeenRows) -> Floats:
-    """How often each row counts; where only some columns are decided on, as each log's choices of actions say."""
-    weights = np.ones(len(together.rows))
-    if not seen.has_all:
-        for s in range(len(together.sources)):
-            mine = np.flatnonzero(together.origins == s)
-            weights[mine] = undo_choices(together.rows.take(mine), seen.plain[mine, 1:])
-    return weights
 
 
 def _number(prior: LoggedPrior | LinearPrior | None, together: Together, n_logs: int) -> LoggedPrior | LinearPrior:

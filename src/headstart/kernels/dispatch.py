@@ -13,6 +13,9 @@ State = tuple[object, ...]  # of a part: a NamedTuple of arrays, numbers and suc
 Function = Callable[..., object]
 F = TypeVar("F", bound=Function)
 
+# No kernel is handed to C as a callback: numba would make a second function of each for that.
+OPTIONS = {"error_model": "numpy", "no_cfunc_wrapper": True}
+
 _IMPLEMENTATIONS: dict[Function, dict[type, Function]] = {}
 _DEFAULTS: dict[Function, Function] = {}
 _OPTIONS: dict[Function, dict[str, object]] = {}
@@ -40,7 +43,7 @@ def verb(*, has_default: bool = False, allocates: bool = False) -> Callable[[F],
         if has_default:
             _DEFAULTS[dispatch] = signature
         # Not strict: numba compares annotations as text, and an implementation names its own state's class.
-        options = {"error_model": "numpy", "_nrt": allocates, "forceinline": not allocates}
+        options = {**OPTIONS, "_nrt": allocates, "forceinline": not allocates}
         _OPTIONS[dispatch] = options
         overload(dispatch, jit_options=options, strict=False)(choose)
         return cast(F, dispatch)

@@ -25,6 +25,7 @@ from numba.extending import register_jitable
 
 from headstart.kernels.composition import CannotTellError, digest_composition, states_in
 from headstart.kernels.dispatch import OPTIONS, F, Function
+from headstart.kernels.importing import import_array_math
 from headstart.kernels.keeping import find_code_folder
 from headstart.kernels.linking import optimised_once
 from headstart.kernels.locking import only_one_compiles
@@ -60,6 +61,8 @@ def _compile(
     `keeps_gil=True` other Python threads wait while it runs: right for what takes microseconds, where letting go of
     the lock and getting it back costs more than the work, and a second busy thread would hold it for milliseconds.
     """
+    if is_compiling():
+        import_array_math()
     flags = {"_nrt": allocates, "nogil": not keeps_gil}
     folder = _cache_folder(function, states, str({**flags, **OPTIONS})) if _have_files(function, *states) else None
     if folder is None:

@@ -15,7 +15,6 @@ from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.registry import cpu_target
 
 _CALLED_BY_PYTHON = "_ZN7cpython"  # how numba calls the function that takes Python's objects
-_CALLS_ITSELF = ".numba.unresolved"  # by an address, which only machine code has
 _KNOWN = ("finalize", "_finalize_dynamic_globals", "_get_module_for_linking", "_raise_if_finalized")
 
 
@@ -24,10 +23,7 @@ class _HandedOn(JITCodeLibrary):  # type: ignore[misc]
 
     def finalize(self) -> None:
         functions = (function.name for function in self._final_module.functions if not function.is_declaration)
-        variables = (variable.name for variable in self._final_module.global_variables)
-        if any(name.startswith(_CALLED_BY_PYTHON) for name in functions) or any(
-            name.startswith(_CALLS_ITSELF) for name in variables
-        ):
+        if any(name.startswith(_CALLED_BY_PYTHON) for name in functions):
             super().finalize()
             return
         self._raise_if_finalized()

@@ -132,8 +132,18 @@ def test_another_way_of_compiling_a_verb_is_another_digest(monkeypatch: pytest.M
 
     state = type(hs.UCB(2).kernel_state)
     before = digest_composition(_play, [state])
-    monkeypatch.setitem(dispatch._OPTIONS, play, {"forceinline": True})
+    monkeypatch.setitem(dispatch._OPTIONS, play, {False: {"forceinline": True}})
     assert digest_composition(_play, [state]) != before
+
+
+def test_an_implementation_that_allocates_is_another_digest(monkeypatch: pytest.MonkeyPatch):
+    from headstart.kernels import dispatch
+    from headstart.oracles.compiled import _probabilities
+
+    state = type(hs.UCB(2).kernel_state)
+    before = digest_composition(_probabilities, [state])
+    monkeypatch.setattr(dispatch, "_ALLOCATES_NOT", set())
+    assert digest_composition(_probabilities, [state]) != before
 
 
 def test_each_state_has_its_own_digest():

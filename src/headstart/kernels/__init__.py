@@ -2,7 +2,7 @@
 
 from headstart.kernels.compile import Entry, compiled, entry, is_compiling, kernel
 from headstart.kernels.composition import states_in
-from headstart.kernels.dispatch import State, implements, is_implemented
+from headstart.kernels.dispatch import State, implements, is_implemented, may_allocate
 from headstart.kernels.verbs import (
     absorb,
     draw_context,
@@ -42,6 +42,7 @@ __all__ = [
     "is_exhausted",
     "is_implemented",
     "kernel",
+    "may_allocate",
     "play",
     "probabilities",
     "record_context",

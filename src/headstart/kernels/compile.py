@@ -24,20 +24,20 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import register_jitable
 
 from headstart.kernels.composition import CannotTellError, digest_composition, states_in
-from headstart.kernels.dispatch import F, Function
+from headstart.kernels.dispatch import OPTIONS, F, Function
+from headstart.kernels.importing import import_array_math
 from headstart.kernels.keeping import find_code_folder
+from headstart.kernels.linking import optimised_once
 from headstart.kernels.locking import only_one_compiles
 from headstart.kernels.sweeping import mark_used
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_OPTIONS = {"error_model": "numpy"}
-
 
 def kernel(function: F) -> F:
     """Mark a function as callable from compiled code; called from Python it runs interpreted."""
-    marked: F = register_jitable(**_OPTIONS)(function)
+    marked: F = register_jitable(**OPTIONS)(function)
     return marked
 
 
@@ -61,16 +61,18 @@ def _compile(
     `keeps_gil=True` other Python threads wait while it runs: right for what takes microseconds, where letting go of
     the lock and getting it back costs more than the work, and a second busy thread would hold it for milliseconds.
     """
+    if is_compiling():
+        import_array_math()
     flags = {"_nrt": allocates, "nogil": not keeps_gil}
-    folder = _cache_folder(function, states, str({**flags, **_OPTIONS})) if _have_files(function, *states) else None
+    folder = _cache_folder(function, states, str({**flags, **OPTIONS})) if _have_files(function, *states) else None
     if folder is None:
-        unkept: Callable[P, T] = numba.njit(**flags, **_OPTIONS)(function)
+        unkept: Callable[P, T] = numba.njit(**flags, **OPTIONS)(function)
         return unkept
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(folder)
     try:
         # A new dispatcher each time: one function serves many compositions, each with its own cache.
-        dispatcher: Callable[P, T] = numba.njit(cache=True, **flags, **_OPTIONS)(function)
+        dispatcher: Callable[P, T] = numba.njit(cache=True, **flags, **OPTIONS)(function)
     finally:
         numba.config.CACHE_DIR = before
     _compile_once(dispatcher, folder)
@@ -84,7 +86,7 @@ def _compile_once(dispatcher: Callable[P, T], folder: Path) -> None:
     compile_here = dispatcher.compile  # type: ignore[attr-defined]
 
     def compile_alone(types: object) -> object:
-        with global_compiler_lock, only_one_compiles(folder):
+        with global_compiler_lock, only_one_compiles(folder), optimised_once():
             return compile_here(types)
 
     dispatcher.compile = compile_alone  # type: ignore[attr-defined]

@@ -39,8 +39,9 @@ def digest_composition(function: Function, states: Iterable[type]) -> str:
             continue
         seen.add(reached)
         if is_verb(reached):
-            chosen = [implementation(reached, state) for state in classes if has_implementation(reached, state)]
-            digest.update(_encode([reached, options_of(reached), *chosen]))
+            able = [state for state in classes if has_implementation(reached, state)]
+            chosen = [implementation(reached, state) for state in able]
+            digest.update(_encode([reached, options_of(reached, *able), *chosen]))
             walk.extend(chosen)
         else:
             text, called = _read(reached)

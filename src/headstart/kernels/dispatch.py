@@ -13,9 +13,14 @@ State = tuple[object, ...]  # of a part: a NamedTuple of arrays, numbers and suc
 Function = Callable[..., object]
 F = TypeVar("F", bound=Function)
 
+# No kernel is handed to C as a callback: numba would make a second function of each for that.
+OPTIONS = {"error_model": "numpy", "no_cfunc_wrapper": True}
+
 _IMPLEMENTATIONS: dict[Function, dict[type, Function]] = {}
 _DEFAULTS: dict[Function, Function] = {}
-_OPTIONS: dict[Function, dict[str, object]] = {}
+_OPTIONS: dict[Function, dict[bool, dict[str, object]]] = {}  # of a verb, by whether an implementation allocates
+_MAY_ALLOCATE: set[Function] = set()
+_ALLOCATES_NOT: set[tuple[Function, type]] = set()  # of those that may
 
 
 def verb(*, has_default: bool = False, allocates: bool = False) -> Callable[[F], F]:
@@ -32,28 +37,43 @@ def verb(*, has_default: bool = False, allocates: bool = False) -> Callable[[F],
         def dispatch(state: State, *arguments: object) -> object:
             return implementation(dispatch, type(state))(state, *arguments)
 
-        def choose(state: object, *arguments: object) -> Function:
-            assert isinstance(state, types.NamedTuple | types.NamedUniTuple), "a verb's first argument is a state"
-            return implementation(dispatch, state.instance_class)
-
         _IMPLEMENTATIONS[dispatch] = {}
         if has_default:
             _DEFAULTS[dispatch] = signature
-        # Not strict: numba compares annotations as text, and an implementation names its own state's class.
-        options = {"error_model": "numpy", "_nrt": allocates, "forceinline": not allocates}
-        _OPTIONS[dispatch] = options
-        overload(dispatch, jit_options=options, strict=False)(choose)
+        if allocates:
+            _MAY_ALLOCATE.add(dispatch)
+        _OPTIONS[dispatch] = {way: {**OPTIONS, "_nrt": way, "forceinline": not way} for way in {allocates, False}}
+        for way, options in _OPTIONS[dispatch].items():
+            # Not strict: numba compares annotations as text, and an implementation names its own state's class.
+            overload(dispatch, jit_options=options, strict=False)(_chooser(dispatch, way))
         return cast(F, dispatch)
 
     return decorate
 
 
-def implements(verb: Function, *states: type) -> Callable[[F], F]:
-    """Register what `verb` does to these state classes."""
+def _chooser(verb: Function, allocates: bool) -> Callable[..., Function | None]:
+    """What numba asks for the implementation by the types of a call; None: it is one of the other way."""
+
+    def choose(state: object, *arguments: object) -> Function | None:
+        assert isinstance(state, types.NamedTuple | types.NamedUniTuple), "a verb's first argument is a state"
+        owner = state.instance_class
+        return implementation(verb, owner) if may_allocate(verb, owner) is allocates else None
+
+    return choose
+
+
+def implements(verb: Function, *states: type, allocates: bool = True) -> Callable[[F], F]:
+    """Register what `verb` does to these state classes.
+
+    `allocates=False` says of a verb that may allocate that this implementation does not: it is compiled as the other
+    verbs are, and what it shares with them is then compiled once.
+    """
 
     def register(function: F) -> F:
         for state in states:
             _IMPLEMENTATIONS[verb][state] = function
+            if not allocates:
+                _ALLOCATES_NOT.add((verb, state))
         return function
 
     return register
@@ -69,9 +89,14 @@ def is_verb(function: object) -> bool:
     return function in _IMPLEMENTATIONS
 
 
-def options_of(verb: Function) -> str:
-    """How numba compiles what `verb` does."""
-    return str(_OPTIONS[verb])
+def may_allocate(verb: Function, state: type) -> bool:
+    """Whether what `verb` does to this state class may make arrays."""
+    return verb in _MAY_ALLOCATE and (verb, state) not in _ALLOCATES_NOT
+
+
+def options_of(verb: Function, *states: type) -> str:
+    """How numba compiles what `verb` does to each of these state classes."""
+    return str([_OPTIONS[verb][may_allocate(verb, state)] for state in states])
 
 
 def has_implementation(verb: Function, state: type) -> bool:

@@ -36,7 +36,7 @@ def _update(state: ABTestState, context: Floats, action: int, outcome: float) ->
         update_tally(state, context, action, outcome)
 
 
-@implements(probabilities, ABTestState)
+@implements(probabilities, ABTestState, allocates=False)
 def _probabilities(state: ABTestState, context: Floats, available: Bools, out: Floats) -> None:
     if total(state.tally.counts) >= state.test_rounds:
         out[:] = 0.0

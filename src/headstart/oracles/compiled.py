@@ -126,7 +126,8 @@ class CompiledOracle(Policy, ABC, Generic[S]):
         mask = self._all if available is None else check_available(available, self.n_actions)
         out = np.zeros(self.n_actions)
         if self._probabilities is None:
-            self._probabilities = kernels.entry(_probabilities, self._state, seen, mask, out)
+            allocates = kernels.may_allocate(kernels.probabilities, type(self._state))
+            self._probabilities = kernels.entry(_probabilities, self._state, seen, mask, out, allocates=allocates)
         self._probabilities(self._state, seen, mask, out)
         return out
 

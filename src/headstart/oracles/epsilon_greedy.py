@@ -37,7 +37,7 @@ def _play(state: EpsilonGreedyState, context: Floats, available: Bools) -> int:
     return greedy_available(state.tally.counts, state.tally.means, available)
 
 
-@implements(probabilities, EpsilonGreedyState)
+@implements(probabilities, EpsilonGreedyState, allocates=False)
 def _probabilities(state: EpsilonGreedyState, context: Floats, available: Bools, out: Floats) -> None:
     out[:] = 0.0
     epsilon = _epsilon(state)

@@ -53,7 +53,7 @@ def _play(state: Exp3State, context: Floats, available: Bools) -> int:
     return draw_category(state.rng, state.chances)
 
 
-@implements(probabilities, Exp3State)
+@implements(probabilities, Exp3State, allocates=False)
 def _probabilities(state: Exp3State, context: Floats, available: Bools, out: Floats) -> None:
     _fill(state, available, out)
 

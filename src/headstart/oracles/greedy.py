@@ -23,7 +23,7 @@ def _score(state: GreedyState, context: Floats, action: int, level: float) -> fl
 
 
 implements(play, GreedyState)(play_largest)
-implements(probabilities, GreedyState)(choose_surely)
+implements(probabilities, GreedyState, allocates=False)(choose_surely)
 
 
 implements(update, GreedyState)(update_tally)

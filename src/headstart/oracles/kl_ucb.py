@@ -36,7 +36,7 @@ def _score(state: KLUCBState, context: Floats, action: int, level: float) -> flo
 
 
 implements(play, KLUCBState)(play_largest)
-implements(probabilities, KLUCBState)(choose_surely)
+implements(probabilities, KLUCBState, allocates=False)(choose_surely)
 
 
 implements(update, KLUCBState)(update_tally)

@@ -130,7 +130,7 @@ def _play(state: KnowledgeGradientState, context: Floats, available: Bools) -> i
     return leader if drawn < state.greedy else chosen
 
 
-@implements(probabilities, KnowledgeGradientState)
+@implements(probabilities, KnowledgeGradientState, allocates=False)
 def _probabilities(state: KnowledgeGradientState, context: Floats, available: Bools, out: Floats) -> None:
     if state.belief.scales[0, 0] == 0.0:
         fill_uniform(available, out)

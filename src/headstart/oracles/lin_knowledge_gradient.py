@@ -81,7 +81,7 @@ def _play(state: LinKnowledgeGradientState, context: Floats, available: Bools) -
     return chosen if draw_uniform(state.rng) < state.exploring else greedy
 
 
-@implements(probabilities, LinKnowledgeGradientState)
+@implements(probabilities, LinKnowledgeGradientState, allocates=False)
 def _probabilities(state: LinKnowledgeGradientState, context: Floats, available: Bools, out: Floats) -> None:
     noise = noise_of(state.belief, state.tally)
     if noise == 0.0:

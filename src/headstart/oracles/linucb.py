@@ -35,7 +35,7 @@ def _play(state: LinUCBState, context: Floats, available: Bools) -> int:
     return play_largest(state, context, available)
 
 
-implements(probabilities, LinUCBState)(choose_surely)
+implements(probabilities, LinUCBState, allocates=False)(choose_surely)
 
 
 implements(update, LinUCBState)(learn_and_count)

@@ -65,7 +65,7 @@ def _play(state: MinLinUCBState, context: Floats, available: Bools) -> int:
     return play_largest(state, context, available)
 
 
-implements(probabilities, MinLinUCBState)(choose_surely)
+implements(probabilities, MinLinUCBState, allocates=False)(choose_surely)
 
 
 @implements(update, MinLinUCBState)

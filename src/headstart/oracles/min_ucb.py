@@ -92,7 +92,7 @@ def _play(state: MinUCBState, context: Floats, available: Bools) -> int:
     return largest_score(state, context, available, _Sizes(t, pooled_size))
 
 
-implements(probabilities, MinUCBState)(choose_surely)
+implements(probabilities, MinUCBState, allocates=False)(choose_surely)
 
 
 @implements(withdraw, MinUCBState)

@@ -97,7 +97,7 @@ def play_by_bound(state: type) -> None:
     implements(level, state)(log_plays)
     implements(score, state)(upper_bound)
     implements(play, state)(play_largest)
-    implements(probabilities, state)(choose_surely)
+    implements(probabilities, state, allocates=False)(choose_surely)
 
 
 def read_bounds(state: Tallied) -> Readings:

@@ -33,7 +33,7 @@ def _score(state: UCBState, context: Floats, action: int, level: float) -> float
 
 
 implements(play, UCBState)(play_largest)
-implements(probabilities, UCBState)(choose_surely)
+implements(probabilities, UCBState, allocates=False)(choose_surely)
 
 
 implements(update, UCBState)(update_tally)

@@ -111,7 +111,7 @@ def _write_schema(schema: Mapping[str, Any], document: Mapping[str, Any]) -> Ite
     yield from ("| field | type | what it is |", "|---|---|---|")
     for name, each in schema.get("properties", {}).items():
         told = _follow(each, document)
-        kind = told.get("type", "object")
+        kind = told.get("type") or [f"`{each}`" for each in told.get("enum", ())] or "object"
         words = [kind] if isinstance(kind, str) else list(kind)
         need = "Required." if name in required else "Optional."
         yield f"| `{name}` | {' or '.join(words)} | {need} {told.get('description', '')} |"

@@ -28,11 +28,12 @@ def steering_verbs(actions: Sequence[Label], guardrails: Sequence[str]) -> Itera
     yield Verb("withdraw-log", "Go on as if there had been no log", _takes())
     yield Verb("set-aside", "Have a decision count no more: a test order, a robot", _takes(event_id=EVENT_ID))
     yield Verb("take-back", "Have a decision that was set aside count again", _takes(event_id=EVENT_ID))
-    action = {"enum": list(actions)}
+    action = {"enum": list(actions), "description": "Which one."}
     yield Verb("retire", "Show an action no more; its rows stay", _takes(action=action))
     yield Verb("reinstate", "Show a retired action again", _takes(action=action))
     if guardrails:
-        yield Verb("resume", "Resume after a guardrail has tripped", _takes(guardrail={"enum": list(guardrails)}))
+        guardrail = {"enum": list(guardrails), "description": "Which one has tripped."}
+        yield Verb("resume", "Resume after a guardrail has tripped", _takes(guardrail=guardrail))
     yield Verb("erase", "Forget a person: contexts and names go, outcomes and propensities stay", _takes_person())
 
 

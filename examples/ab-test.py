@@ -40,9 +40,9 @@ curves = hs.simulate(
     seed=5,
 )
 for name, curve in curves.items():
-    print(f"{name:<32} {curve.mean:6.1f} ± {curve.se:.1f} clicks lost")
+    print(f"{name:<30}{curve.mean:5.1f} ± {curve.se:.1f}")
 
-# Clicks lost are counted against showing the better page from the first user on.
+# The numbers are clicks lost against showing the better page from the first user on, with a standard error.
 
 import matplotlib.pyplot as plt
 
@@ -50,7 +50,8 @@ figure, axes = plt.subplots(figsize=(5.4, 3.4), layout="constrained")
 for name, curve in curves.items():
     axes.plot(curve.rounds, curve.means, label=name)
 axes.set_xlabel("users")
-axes.set_ylabel("clicks lost so far, mean of 100 runs")
+axes.xaxis.set_major_formatter("{x:,.0f}")
+axes.set_ylabel("clicks lost so far,\nmean of 100 runs")
 figure.legend(loc="outside lower left", ncols=2, frameon=False, fontsize=8)
 plt.savefig("ab-test-1.png")
 

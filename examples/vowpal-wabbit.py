@@ -5,7 +5,7 @@ Made from docs/tutorials/vowpal-wabbit.md by `python -m tools.site.examples`: ch
 
 # If you run Vowpal Wabbit's contextual bandits, you already have logs with propensities. headstart reads them as they are.
 #
-# ## Text of --cb
+# ## Text of `--cb`
 #
 # A line is `action:cost:probability | features`. headstart reads a cost as its negative, because for it more is better.
 

@@ -77,7 +77,7 @@ def _run_commands(lines: str) -> str:
     """What the commands after each $ print."""
     environment = {**os.environ, "COLUMNS": str(_COLUMNS), "NO_COLOR": "1", "PYTHONWARNINGS": "error"}
     printed = ""
-    for command in re.findall(r"^\$ headstart (.*(?:\\\n.*)*)", lines, re.MULTILINE):
+    for command in re.findall(r"^\$ headstart (.*(?:(?<=\\)\n.*)*)", lines, re.MULTILINE):
         line = f"{sys.executable} -m headstart.cli {command}"
         done = subprocess.run(line, shell=True, capture_output=True, text=True, env=environment)
         if done.returncode:

@@ -46,7 +46,7 @@ def decide_table(
     keep: Annotated[
         str | None, typer.Option(help="Columns to hand on; if not given, those that are decided on.")
     ] = None,
-    vector: Annotated[bool, typer.Option("--vector", help="Also the chance of every action.")] = False,
+    vector: Annotated[bool, typer.Option("--vector", help="Also write the chance of every action.")] = False,
     floor: Annotated[
         float,
         typer.Option(help="The share of users who get an action by lot, for the next log's sake.", min=0.0, max=1.0),
@@ -55,7 +55,10 @@ def decide_table(
         str | None, typer.Option(help="What draws depend on besides the id; if not given, the policy's digest.")
     ] = None,
     unseen: Annotated[
-        str, typer.Option(help="Of a category that the log never showed: [bold]warn[/bold] or [bold]error[/bold].")
+        str,
+        typer.Option(
+            help="What to do about a category that the log never showed: [bold]warn[/bold] or [bold]error[/bold]."
+        ),
     ] = "warn",
     save: Annotated[
         Path | None,
@@ -174,7 +177,11 @@ def _print(account: DecisionAccount, gain: Gain | None, target: Path) -> None:
     out.print(f"{account.n_users:,} users decided: [bold]{escape(str(target))}[/bold]\n", highlight=False)
     out.print(shown)
     out.print("")
-    for line in [account.why, *([] if gain is None else [str(gain)]), f"salt {account.salt}"]:
+    for line in [
+        account.why,
+        *([] if gain is None else [str(gain)]),
+        f"Draws follow from each id and the salt {account.salt}: give it as --salt to draw the same again.",
+    ]:
         out.print(escape(line), highlight=False)
     for line in account.warnings:
         out.print(f"[yellow]Warning:[/yellow] {escape(line)}", highlight=False)

@@ -36,7 +36,7 @@ def explain_action(
         ),
     ],
     event_id: Annotated[
-        str | None, typer.Argument(metavar="[EVENT_ID]", help="The decision's, as the service answered it.")
+        str | None, typer.Argument(metavar="[EVENT_ID]", help="The decision's event id, as the service answered it.")
     ] = None,
     user: Annotated[
         str | None, typer.Option(help="Of a policy's file: the user as JSON, such as '{\"age\": 31}'.")
@@ -44,7 +44,9 @@ def explain_action(
     action: Annotated[
         str | None, typer.Option(help="Of a policy's file: the action to explain; the likeliest by default.")
     ] = None,
-    experiment: Annotated[str | None, typer.Option(help="Whose decision; all are asked by default.")] = None,
+    experiment: Annotated[
+        str | None, typer.Option(help="The experiment that decided; all are asked by default.")
+    ] = None,
     key: Annotated[
         str | None, typer.Option(help="A key with the scope read, for a running service.", envvar="HEADSTART_KEY")
     ] = None,

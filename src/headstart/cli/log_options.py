@@ -59,11 +59,11 @@ class LogOptions:
         ),
     ] = None
     timestamp: Annotated[
-        str | None, _option(help="The column of the time of the decision; [bold]none[/bold] for none.")
+        str | None, _option(help="The column of the time of the decision; [bold]none[/bold] if there is none.")
     ] = None
     id: Annotated[
         str | None,
-        _option(help="The column that names a row: one that comes again is dropped; [bold]none[/bold] for none."),
+        _option(help="The column that names a row: one that comes again is dropped; [bold]none[/bold] to keep all."),
     ] = None
     where: Annotated[
         list[str] | None,

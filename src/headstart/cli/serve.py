@@ -26,7 +26,7 @@ def serve(
     port: Annotated[int | None, typer.Option(help="Instead of the configuration's; 0 takes a free one.")] = None,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error; JSON lines on stderr.")] = "info",
 ) -> None:
-    """Decide for live users over HTTP, starting from a log. A reply is sent after its event is durable.
+    """Decide for live users over HTTP, starting from a log. A reply is sent after its event is on the disk.
 
     [dim]headstart serve ads.toml[/dim] prints the address; open it in a browser to watch.
     """

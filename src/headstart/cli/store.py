@@ -263,7 +263,7 @@ def _check_there(address: str) -> None:
 def export(
     place: Place,
     experiment: Annotated[str, typer.Argument(help="Whose decisions.")],
-    file: Annotated[Path, typer.Option("--out", help="Where to.")],
+    file: Annotated[Path, typer.Option("--out", help="The file to write.")],
     format: Annotated[str, typer.Option(help="jsonl, dsjson or parquet.")] = "jsonl",
 ) -> None:
     """Write decisions joined to their outcomes: the next log, which [bold]headstart audit[/bold] reads.

@@ -233,9 +233,9 @@ def _readable(rows: ir.Table, opened: Opened, roles: Roles) -> Roles:
             roles = roles.give_up(guessed[fault.column], f"its name is that of a {what}")
             continue
         place, value = find_first(opened, fault.column, fault.of)
-        raise LogError(
-            f"{place}: column {fault.column!r}: {fault.rule}, got {value!r} (in {n:,} of {counted.n_rows:,} rows)"
-        )
+        found = f"got {value!r} (in {n:,} of {counted.n_rows:,} rows)"
+        way = "; write numbers in its place, such as 1 for yes and 0 for no" if fault.column == roles.outcome else ""
+        raise LogError(f"{place}: column {fault.column!r}: {fault.rule}, {found}{way}")
     return roles
 
 

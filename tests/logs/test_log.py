@@ -281,7 +281,7 @@ def test_take_keeps_every_action_and_column():
 
 def test_repr_and_pickle():
     log = hs.Log([0, 1], [1.0, 2.0], [[1.0], [2.0]], propensities=[0.5, 0.5])
-    assert repr(log) == "Log(2 rows, 2 actions, 1 context columns, with propensities)"
+    assert repr(log) == "Log(2 rows, 2 actions, 1 context column, with propensities)"
     twin = pickle.loads(pickle.dumps(log))
     np.testing.assert_array_equal(twin.contexts, log.contexts)
     assert twin.action_index(1) == 1

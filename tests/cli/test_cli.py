@@ -8,6 +8,8 @@ import time
 
 import pytest
 
+from tests.cli.calling import call_headstart
+
 
 def headstart(*arguments, cwd=None):
     return subprocess.run(
@@ -46,24 +48,37 @@ def test_reproduce_lists_its_experiments():
         assert name in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("reproduce", "nonsense"), "unknown experiment 'nonsense'"),
-        (("reproduce", "intro", "--runs", "0"), "runs"),
-        (("reproduce", "intro", "--figure", "nowhere/at/all.png"), "does not exist"),
-        (("demo", "--figure", "demo.gif"), "must end in .png or .svg"),
-        (("nonsense",), "nonsense"),
-        (("reproduce", "yahoo-ipsw"), "needs --data PATH"),
-        (("reproduce", "yahoo-ipsw", "--data", "nowhere"), "nowhere"),
-        (("reproduce", "all", "--out", "/proc/nowhere"), "cannot be made"),
-    ],
-)
+MISTAKES = [
+    (("reproduce", "nonsense"), "unknown experiment 'nonsense'"),
+    (("reproduce", "intro", "--runs", "0"), "runs"),
+    (("reproduce", "intro", "--figure", "nowhere/at/all.png"), "does not exist"),
+    (("demo", "--figure", "demo.gif"), "must end in .png or .svg"),
+    (("nonsense",), "nonsense"),
+    (("reproduce", "yahoo-ipsw"), "needs --data PATH"),
+    (("reproduce", "yahoo-ipsw", "--data", "nowhere"), "nowhere"),
+    (("reproduce", "all", "--out", "/proc/nowhere"), "cannot be made"),
+]
+
+
+def is_told(done, message):
+    """In one clear error, without a traceback."""
+    return (
+        done.returncode != 0
+        and message in " ".join((done.stdout + done.stderr).replace("│", " ").split())
+        and "Traceback" not in done.stderr
+    )
+
+
+@pytest.mark.parametrize(("arguments", "message"), MISTAKES)
 def test_a_mistake_is_one_clear_error_and_no_traceback(arguments, message, tmp_path):
+    done = call_headstart(*arguments, cwd=tmp_path)
+    assert is_told(done, message), (done.stdout, done.stderr)
+
+
+def test_a_process_tells_a_mistake_as_well(tmp_path):
+    arguments, message = MISTAKES[0]
     done = headstart(*arguments, cwd=tmp_path)
-    assert done.returncode != 0
-    assert message in " ".join((done.stdout + done.stderr).replace("│", " ").split())
-    assert "Traceback" not in done.stderr
+    assert is_told(done, message), (done.stdout, done.stderr)
 
 
 def test_the_demo_tells_the_whole_story(tmp_path):

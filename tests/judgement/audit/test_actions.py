@@ -102,13 +102,10 @@ def test_errors_are_by_units_where_the_log_has_them():
 
 
 def test_a_coin_per_user_without_an_effect_is_used_and_leads_nowhere():
-    """20 logs at rates of at most 5 %: more than 4 of a kind have a chance of 0.3 %.
-
-    By rows a lead would be clear in half of them: with 20 visits the errors are sqrt(1 + 19 * 0.43) = 3 times theirs.
-    """
+    """20 logs at rates of at most 5 %: more than 4 of a kind have a chance of 0.3 %."""
     refused = led = 0
     for seed in range(20):
-        log, unit = coins_of_users(seed, visits=20)
+        log, unit = coins_of_users(seed)
         found = audit(log.with_units(unit))
         refused += found.verdict.decision != "use it"
         led += found.actions.is_lead_clear

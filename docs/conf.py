@@ -32,7 +32,7 @@ html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
 html_show_copyright = False
-html_sidebars = {"index": [], "search": []}
+html_sidebars = {name: [] for name in ("index", "search", "reliability", "glossary")}  # they have no sections
 html_theme_options = {
     "logo": {"text": "headstart"},
     "navbar_end": ["theme-switcher"],

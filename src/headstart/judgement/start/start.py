@@ -68,7 +68,7 @@ def start(
     options
         Every chosen number; docs/reference.md says what each does.
     rng
-        Of the policy's draws.
+        A numpy Generator or a seed, for the policy's draws; None draws a new one.
 
     Returns
     -------

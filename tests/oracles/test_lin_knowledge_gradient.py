@@ -63,7 +63,7 @@ def test_the_logged_model_is_the_posterior_given_all_rows():
     common + own, then the levels' prior as one more outcome at x = 0."""
     models = models_of_rows(X, ACTIONS, OUTCOMES, 3, np.full(3, 0.8))
     sums = centre_rows(X[:, 1:], ACTIONS, OUTCOMES, np.ones(200), 3)
-    c, c_own, _, _ = linear._choose_hierarchy(sums, np.array(LinearPriorOptions().explained))
+    c, c_own, *_ = linear._choose_hierarchy(sums, np.array(LinearPriorOptions().explained))
     design = np.zeros((200, 3 + 2 + 6))  # levels, common slopes, own slopes of each action
     design[np.arange(200), ACTIONS] = 1.0
     design[:, 3:5] = X[:, 1:]

@@ -289,7 +289,7 @@ def test_freezing_and_rolling_back_over_http(tmp_path):
         assert client.post("/v1/ads/roll-back", json={"version": version}).status_code == 200
         plays = sum(action["policy"]["counts"] for action in client.get("/v1/ads/state").json()["actions"])
         assert plays == 1.0
-        assert client.post("/v1/ads/roll-back", json={"version": 10**6}).status_code == 422
+        assert client.post("/v1/ads/roll-back", json={"version": 10**6}).status_code == 409
 
 
 def test_the_client_decides_and_reports(ads):

@@ -170,8 +170,10 @@ def tell(path: Path, config: ServiceConfig, clock: Clock) -> dict[str, Any]:
 
 
 def ask(engine: Engine, experiment: str) -> dict[str, Any]:
-    """State, decisions, kinds of events, and the next decisions. Sequence numbers are a version's own affair."""
+    """State, decisions, kinds of events, and the next decisions. Sequence numbers and the words for why a policy was
+    chosen are a version's own affair."""
     state = dict(engine.state(experiment))
+    state["policy"] = {name: value for name, value in state["policy"].items() if name != "reasons"}
     for name in ("version", "position", "duplicates"):  # the last is a process's own count
         del state[name]
     rows = [dict(row) for row in engine.export(experiment)]

@@ -67,6 +67,14 @@ BENCHMARKS = (
         1.0,
     ),
     Benchmark(
+        "growth",
+        "Large logs: how cost grows",
+        "benchmarks.growth",
+        "Reading with every row checked, auditing, starting, and deciding for as many users, each a process of its "
+        "own from the interpreter's start to its end, imports included, kernels compiled before.",
+        3.0,
+    ),
+    Benchmark(
         "propensity",
         "Propensities",
         "benchmarks.propensity",

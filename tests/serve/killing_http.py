@@ -11,33 +11,39 @@ import subprocess
 import sys
 import threading
 import time
+import tomllib
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.serve.killing import N_THREADS, Tally, run_kills
+from tests.serve.killing import N_THREADS, Tally, make_tables, run_kills
 
-CONFIG = """
-store = "{address}"
-
-[experiments.now]
+# The experiments of `make_tables`: who looks afterwards declares nothing new.
+_PLAIN = """
 actions = ["a", "b", "c"]
-oracle = "ThompsonBeta"
+oracle = "{oracle}"
 seed = 3
+safe_action = "c"
+guardrails = {{ r = {{ worse = "lower", than = 0.0, then = "fall back" }} }}
+"""
+CONFIG = f"""
+store = "{{address}}"
 
-[experiments.later]
-actions = ["a", "b", "c"]
-oracle = "UCB"
-seed = 3
-outcome_window = 0.05
+[experiments.now]{_PLAIN.format(oracle="ThompsonBeta")}
+[experiments.later]{_PLAIN.format(oracle="UCB")}outcome_window = 0.05
 default_outcome = 0.0
+
+[experiments.worth]{_PLAIN.format(oracle="UCB")}outcomes = {{ click = {{}}, revenue = {{}} }}
+value = 'revenue - shown("c")'
 """
 
 
 def run_http_kills(folder: Path, address: str, runs: int, seed: int, longest: float = 0.5) -> Tally:
     """Kill `runs` servers on one store, which is looked at after each."""
     config = folder / "kill.toml"
-    config.write_text(CONFIG.format(address=address))
+    text = CONFIG.replace("{address}", address)
+    assert tomllib.loads(text) == make_tables(address)
+    config.write_text(text)
     return run_kills(address, runs, seed, longest, partial(_kill_one, config))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import NamedTuple, ParamSpec, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from headstart.errors import HeadstartError
 from headstart.serve.engine.answers import as_decision_answer, as_receipt_answer
@@ -19,13 +19,12 @@ from headstart.serve.http.wire import (
     read_erase,
     read_many,
     read_outcome,
-    read_reason,
     read_resume,
     read_retire,
     read_roll_back,
+    read_why,
 )
 
-P = ParamSpec("P")
 Fields: TypeAlias = dict[str, object]  # of a body
 Handler: TypeAlias = Callable[[Caller, str, Fields], Awaitable[object]]  # (caller, experiment, body) -> the answer
 Charge: TypeAlias = Callable[[Caller, int], None]  # for the rest of a batch
@@ -40,7 +39,7 @@ class Post(NamedTuple):
 
 
 class Posts:
-    """One method a path; `verbs` says which."""
+    """What answers each path: `verbs`."""
 
     def __init__(self, engine: Engine, refusals: Refusals, charge: Charge, count: Count) -> None:
         self._engine, self._refusals, self._charge, self._count = engine, refusals, charge, count
@@ -49,16 +48,16 @@ class Posts:
             "decide/batch": Post("decide", self._decide_many),
             "outcome": Post("outcome", self._outcome),
             "outcome/batch": Post("outcome", self._outcome_many),
-            "freeze": Post("admin", self._freeze),
-            "unfreeze": Post("admin", self._unfreeze),
-            "roll-back": Post("admin", self._roll_back),
-            "withdraw-log": Post("admin", self._withdraw_log),
-            "set-aside": Post("admin", self._set_aside),
-            "take-back": Post("admin", self._take_back),
-            "retire": Post("admin", self._retire),
-            "reinstate": Post("admin", self._reinstate),
-            "resume": Post("admin", self._resume),
-            "erase": Post("admin", self._erase),
+            "freeze": _steering(engine.freeze, read_why),
+            "unfreeze": _steering(engine.unfreeze, read_why),
+            "roll-back": _steering(engine.roll_back, read_roll_back),
+            "withdraw-log": _steering(engine.withdraw_log, read_why),
+            "set-aside": _steering(engine.set_aside, read_aside),
+            "take-back": _steering(engine.take_back, read_aside),
+            "retire": _steering(engine.retire, read_retire),
+            "reinstate": _steering(engine.reinstate, read_retire),
+            "resume": _steering(engine.resume, read_resume),
+            "erase": _steering(engine.erase, read_erase),
         }
 
     async def _decide(self, caller: Caller, experiment: str, body: Fields) -> object:
@@ -87,62 +86,17 @@ class Posts:
         ]
         return {"outcomes": told}
 
-    async def _freeze(self, caller: Caller, experiment: str, body: Fields) -> object:
-        return await _steer(
-            self._engine.freeze, experiment, read_reason(body), by=caller.name, address=caller.address
-        )
-
-    async def _unfreeze(self, caller: Caller, experiment: str, body: Fields) -> object:
-        reason = read_reason(body)
-        return await _steer(self._engine.unfreeze, experiment, reason, by=caller.name, address=caller.address)
-
-    async def _withdraw_log(self, caller: Caller, experiment: str, body: Fields) -> object:
-        reason = read_reason(body)
-        return await _steer(self._engine.withdraw_log, experiment, reason, by=caller.name, address=caller.address)
-
-    async def _roll_back(self, caller: Caller, experiment: str, body: Fields) -> object:
-        version, reason = read_roll_back(body)
-        return await _steer(
-            self._engine.roll_back, experiment, version, reason, by=caller.name, address=caller.address
-        )
-
-    async def _set_aside(self, caller: Caller, experiment: str, body: Fields) -> object:
-        event_id, reason = read_aside(body)
-        return await _steer(
-            self._engine.set_aside, experiment, event_id, reason, by=caller.name, address=caller.address
-        )
-
-    async def _take_back(self, caller: Caller, experiment: str, body: Fields) -> object:
-        event_id, reason = read_aside(body)
-        return await _steer(
-            self._engine.take_back, experiment, event_id, reason, by=caller.name, address=caller.address
-        )
-
-    async def _retire(self, caller: Caller, experiment: str, body: Fields) -> object:
-        action, reason = read_retire(body)
-        return await _steer(self._engine.retire, experiment, action, reason, by=caller.name, address=caller.address)
-
-    async def _reinstate(self, caller: Caller, experiment: str, body: Fields) -> object:
-        action, reason = read_retire(body)
-        return await _steer(
-            self._engine.reinstate, experiment, action, reason, by=caller.name, address=caller.address
-        )
-
-    async def _resume(self, caller: Caller, experiment: str, body: Fields) -> object:
-        guardrail, reason = read_resume(body)
-        return await _steer(
-            self._engine.resume, experiment, guardrail, reason, by=caller.name, address=caller.address
-        )
-
     def _refused(self, caller: Caller, experiment: str, error: HeadstartError) -> ErrorAnswer:
         refusal = self._refusals.of(error, may_look=caller.may_look)
         self._count(experiment, refusal.code)
         return as_error(refusal)
 
-    async def _erase(self, caller: Caller, experiment: str, body: Fields) -> object:
-        of, reason = read_erase(body)
-        return await _steer(self._engine.erase, experiment, of, reason, by=caller.name, address=caller.address)
 
+def _steering(verb: Callable[..., int], read: Callable[[Fields], tuple[object, ...]]) -> Post:
+    """What people decide about an experiment: the verb is given what `read` finds in the body, and who asks."""
 
-async def _steer(verb: Callable[P, int], *given: P.args, **options: P.kwargs) -> object:
-    return {"sequence": await in_thread(verb, *given, **options)}
+    async def steer(caller: Caller, experiment: str, body: Fields) -> object:
+        given = read(body)
+        return {"sequence": await in_thread(verb, experiment, *given, by=caller.name, address=caller.address)}
+
+    return Post("admin", steer)

@@ -114,49 +114,62 @@ def _read_number(at: str, value: object) -> float:
 
 def read_aside(request: object) -> tuple[str, str]:
     """Which decision is meant, and why: {event_id, reason?}."""
-    value = _check_fields(request, ("event_id", "reason"), "")
+    value, reason = _read_reasoned(request, "event_id")
     if "event_id" not in value:
         raise _invalid("event_id is missing")
-    event_id = _check_name("event_id", value["event_id"], "")
-    return event_id, read_reason({name: each for name, each in value.items() if name != "event_id"})
+    return _check_name("event_id", value["event_id"], ""), reason
 
 
 def read_retire(request: object) -> tuple[Label, str]:
     """Which action is meant, and why: {action, reason?}."""
-    value = _check_fields(request, ("action", "reason"), "")
+    value, reason = _read_reasoned(request, "action")
     action = value.get("action")
     if not isinstance(action, str | int) or isinstance(action, bool):
         raise _invalid("action must be an action's name")
-    return action, read_reason({name: each for name, each in value.items() if name != "action"})
+    return action, reason
 
 
 def read_roll_back(request: object) -> tuple[int, str]:
     """Which version is meant, and why: {version, reason?}."""
-    value = _check_fields(request, ("version", "reason"), "")
+    value, reason = _read_reasoned(request, "version")
     version = value.get("version")
     if isinstance(version, bool) or not isinstance(version, int | float) or version != version // 1 or version < 0:
         raise _invalid("version must be the whole number of a version to go back to")
-    return int(version), read_reason({name: each for name, each in value.items() if name != "version"})
+    return int(version), reason
 
 
 def read_resume(request: object) -> tuple[str, str]:
     """Which guardrail is meant, and why: {guardrail, reason?}."""
-    value = _check_fields(request, ("guardrail", "reason"), "")
+    value, reason = _read_reasoned(request, "guardrail")
     guardrail = value.get("guardrail")
     if not isinstance(guardrail, str):
         raise _invalid("guardrail must be a guardrail's name")
-    return guardrail, read_reason({name: each for name, each in value.items() if name != "guardrail"})
+    return guardrail, reason
 
 
 def read_erase(request: object) -> tuple[str | Unit, str]:
     """Who is to be forgotten, and why: {unit or event_id, reason?}."""
-    value = _check_fields(request, ("unit", "event_id", "reason"), "")
+    value, reason = _read_reasoned(request, "unit", "event_id")
     if ("unit" in value) == ("event_id" in value):
         raise _invalid("either unit or event_id must be there: whose contexts are meant?")
-    reason = read_reason({name: each for name, each in value.items() if name == "reason"})
     if "unit" in value:
         return Unit(_check_name("unit", value["unit"], "")), reason
     return _check_name("event_id", value["event_id"], ""), reason
+
+
+def read_why(request: object) -> tuple[str]:
+    """Why people decide something about an experiment: {reason?}."""
+    _, reason = _read_reasoned(request)
+    return (reason,)
+
+
+def _read_reasoned(request: object, *names: str) -> tuple[dict[str, object], str]:
+    """A body of these fields, and the reason that people may give with them."""
+    value = _check_fields(request, (*names, "reason"), "")
+    reason = value.get("reason", "")
+    if not isinstance(reason, str) or len(reason) > 1000:
+        raise _invalid("reason must be text of at most 1000 characters")
+    return value, reason
 
 
 def read_many(value: dict[str, object], name: str) -> list[object]:
@@ -166,15 +179,6 @@ def read_many(value: dict[str, object], name: str) -> list[object]:
     if not isinstance(items, list) or not 1 <= len(items) <= MAX_BATCH:
         raise _invalid(f"{name} must be a list of 1 to {MAX_BATCH}")
     return items
-
-
-def read_reason(value: dict[str, object]) -> str:
-    """Why people decide something about an experiment: {reason?}."""
-    _check_fields(value, ("reason",), "")
-    reason = value.get("reason", "")
-    if not isinstance(reason, str) or len(reason) > 1000:
-        raise _invalid("reason must be text of at most 1000 characters")
-    return reason
 
 
 def _check_fields(value: object, known: tuple[str, ...], place: str) -> dict[str, object]:

@@ -5,7 +5,8 @@ Each run draws a new world, a log and a stream of users, so error bars include w
 normal; an action's outcomes are a line of them with a standard deviation of 1, of whose variance 0.3 is slopes that
 all actions share and 0.05 an action's own, around a level ~ N(0, 0.4^2). The log's policy is a softmax whose pulls
 are the slopes plus noise, so it looks at what moves the outcome, mixed with 5 % even play. For 0/1 outcomes the same
-line, without noise, is the log-odds of a success around those of the base rate. Families of "paper" are `Synthetic`
+line, without noise, is the log-odds of a success around those of the base rate; revenue is log-normal (sigma 1, mean
+1) where that is a success and 0 elsewhere. Families of "paper" are `Synthetic`
 with its gaps of 0.5 and no noise beyond the contexts'; those of the league differ in K, N and the kind of outcome.
 """
 
@@ -30,8 +31,8 @@ class Confounded:
 
     n_actions: int = 3
     n_log: int = 300
-    outcome: Literal["normal", "binary"] = "normal"
-    rate: float = 0.5  # of successes at the middle of the levels, if the outcome is binary
+    outcome: Literal["normal", "binary", "revenue"] = "normal"
+    rate: float = 0.5  # of successes at the middle of the levels, or of those who pay
     spread: float = 0.4  # of the levels
     shared: float = 0.3  # of an outcome's variance: slopes that all actions share
     own: float = 0.05  # ... and slopes of the action
@@ -47,11 +48,11 @@ class Confounded:
         own *= math.sqrt(self.own) / np.linalg.norm(own, axis=1, keepdims=True)
         offsets = np.zeros(k)
         offsets[rng.permutation(k)[: self.n_absent]] = -np.inf
-        middle = math.log(self.rate / (1.0 - self.rate)) if self.outcome == "binary" else 0.0
+        middle = math.log(self.rate / (1.0 - self.rate)) if self.outcome != "normal" else 0.0
         return Linear(
             levels=middle + self.spread * rng.standard_normal(k),
             slopes=common + own,
-            noise=math.sqrt(1.0 - self.shared - self.own),
+            noise=1.0 if self.outcome == "revenue" else math.sqrt(1.0 - self.shared - self.own),
             outcome=self.outcome,
             n_log=self.n_log,
             offsets=offsets,
@@ -118,6 +119,8 @@ FAMILIES: dict[str, Family] = {
     "good, a million rows": Family(Confounded(n_log=10**6), most_runs=200),
     "binary 1 %": Family(Confounded(5, 200, "binary", 0.01), 50_000),
     "binary 5 %": Family(Confounded(5, 500, "binary", 0.05), 10_000),
+    "revenue, 10 % pay": Family(Confounded(3, 500, "revenue", 0.1), 10_000),
+    "revenue, 2 % pay": Family(Confounded(5, 500, "revenue", 0.02), 20_000),
     "paper, binary": Family(Synthetic(n_actions=3, n_log=100, outcome="binary")),
     "paper, good": Family(Synthetic(n_log=300)),
     "paper, level +1": Family(Mislogged(Synthetic(n_log=300), 1.0), log="moved"),

@@ -26,7 +26,7 @@ from headstart.priors.logged import check_trust, trust_among
 from headstart.simulation.simulate import Drawn, MakePolicy
 
 COLD = "cold Thompson"
-_LOOKED_AT = 20  # users: none of a continuous outcome is 0 or 1 by chance
+_LOOKED_AT = 500  # users: of a continuous outcome, or one that 2 % pay, some is neither 0 nor 1
 
 
 def are_binary(outcomes: ArrayLike) -> bool:

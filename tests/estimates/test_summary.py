@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from headstart.estimates.shares import calibrate, cut
-from headstart.estimates.summary import correct_means, variance_within
+from headstart.estimates.summary import correct_means, tails_of, variance_within
 
 
 def test_calibrated_shares_by_hand():
@@ -21,6 +21,32 @@ def test_variance_within_by_hand():
     assert variance_within(np.array([0, 0, 1]), np.array([1.0, 3.0, 5.0]), 3) == 2.0
     assert variance_within(np.array([0, 1]), np.array([1.0, 5.0]), 2) == 8.0
     assert variance_within(np.array([0]), np.array([1.0]), 2) == 0.0
+
+
+def test_heavy_tails_by_hand():
+    """Nine 0 and a 10: around 1 the squares are nine 1 and an 81, mean 9, so the kurtosis is (9 + 81^2) / 10 / 81 =
+    8.11, and (8.11 - 1) / 2 = 3.56 outcomes tell what one normal one does. A coin has light tails: 1."""
+    assert tails_of(np.zeros(10, int), np.r_[np.zeros(9), 10.0], 1) == pytest.approx((6570 / 810 - 1) / 2)
+    assert tails_of(np.array([0, 0, 1, 1]), np.array([0.0, 1.0, 5.0, 6.0]), 2) == 1.0
+    assert tails_of(np.zeros(3, int), np.ones(3), 1) == 1.0
+
+
+def test_normal_outcomes_have_normal_tails():
+    """The kurtosis of n normal values has a standard error of sqrt(24 / n): 0.05 of 10,000, half of it of tails."""
+    rng = np.random.default_rng(1)
+    assert tails_of(rng.integers(3, size=10_000), rng.standard_normal(10_000), 3) < 1.0 + 4 * 0.025
+
+
+def test_an_action_that_showed_no_variance_has_the_others_where_tails_are_heavy():
+    """Two actions of 200 rows; 1 in 50 pays 50 for the first, nobody for the second: 4 squares of 49^2 and 196 of 1,
+    so the variance within both is 9800 / 398, the kurtosis (4 * 49^4 + 196) / 400 / 24.5^2 = 96.04. The pooled one
+    counts as 2 (96.04 - 1) / 2 = 95.04 rows beside 200: the second action has a third of it, where 2 rows would have
+    left it a hundredth."""
+    actions, outcomes = np.repeat([0, 1], 200), np.zeros(400)
+    outcomes[:4] = 50.0
+    found = correct_means(actions, outcomes, np.full(400, 1 / 200), np.zeros((400, 2))).summary
+    assert found.tails == pytest.approx(95.0408 / 2, rel=1e-6)
+    assert found.variances[1] == pytest.approx(9800 / 398 * 95.0408 / 295.0408, rel=1e-6)
 
 
 def test_huge_weights_are_cut_by_hand():

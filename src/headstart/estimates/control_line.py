@@ -8,7 +8,7 @@ when the line is added, rows predicted by the other folds alone.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -92,7 +92,7 @@ class ControlLine:
         An action's mean is then worth fewer plays, for each tells more.
         """
         left = 1.0 - self.explained
-        return Summary(summary.means, summary.standard_errors, summary.variances * left)
+        return replace(summary, variances=summary.variances * left)
 
     def weakened(self, share: float) -> ControlLine:
         """The same line, its slopes `share` times as steep."""

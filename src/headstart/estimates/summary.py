@@ -18,7 +18,7 @@ from headstart.arrays import Floats, Integers
 from headstart.displayed import Display, Displayed, draw_intervals
 
 # A variance from n rows is averaged with the pooled one as if that were from this many more: three equal outcomes do
-# not make an action noiseless.
+# not make an action noiseless. Where tails are heavy, as many times more (`tails_of`).
 PRIOR_ROWS = 2.0
 _NORMAL = 1.959963984540054
 
@@ -37,6 +37,8 @@ class Summary(Displayed):
     doubtful
         Actions whose standard error may be too small all the same: outcomes and the policy bend together, and the
         action has too few rows to follow it by (`estimates.missed`).
+    tails
+        How many outcomes tell as much of a variance as one normal outcome does; more than 1 if tails are heavier.
 
     Examples
     --------
@@ -51,6 +53,7 @@ class Summary(Displayed):
     standard_errors: Floats  # honest: what the mean would vary by over logs of this kind
     variances: Floats  # of one outcome of the action, over the population
     doubtful: tuple[int, ...] = ()
+    tails: float = 1.0
 
     @property
     def n_actions(self) -> int:
@@ -150,6 +153,8 @@ def correct_means(
     residuals = outcomes - inside[np.arange(n), actions]
     residual_variance = variance_within(actions, residuals, k)
     outcome_variance = variance_within(actions, outcomes, k)
+    tails = tails_of(actions, residuals, k)
+    lean = PRIOR_ROWS * tails
     for a in range(k):
         rows = np.flatnonzero(actions == a)
         if rows.size == 0:
@@ -161,7 +166,7 @@ def correct_means(
         sizes[a], tilts[a] = min(1.0 / squares, float(rows.size)), float((share**3).sum()) / squares**1.5
         # Without its own pull a row's residual would be this much larger.
         pulls = share * (left - correction) / np.maximum(1.0 - share, 0.5 / rows.size)
-        noise = _shrunk(float(pulls @ pulls), sizes[a], residual_variance * squares)
+        noise = _shrunk(float(pulls @ pulls), sizes[a], residual_variance * squares, lean)
         if outside is None:  # the same rows average the prediction
             moved = (predicted - level) / n
             between = max(moved @ moved + 2.0 * (moved[rows] @ pulls), 0.0) * n / max(n - 1, 1)
@@ -180,8 +185,8 @@ def correct_means(
         apart = outcomes[rows] - positive @ outcomes[rows]
         scatters[a] = positive @ (apart * apart)
         unbiased = float(scatters[a] * sizes[a] / max(sizes[a] - 1.0, 0.5))
-        variances[a] = _shrunk(unbiased, sizes[a], outcome_variance)
-    return CorrectedMeans(Summary(means, wide, variances), errors, scatters, sizes, tilts)
+        variances[a] = _shrunk(unbiased, sizes[a], outcome_variance, lean)
+    return CorrectedMeans(Summary(means, wide, variances, tails=tails), errors, scatters, sizes, tilts)
 
 
 def design_effect(influence: Floats, units: Integers) -> float:
@@ -202,8 +207,25 @@ def variance_within(actions: Integers, values: Floats, n_actions: int) -> float:
     return float(left @ left) / freedom
 
 
-def _shrunk(variance: float, size: float, pooled: float) -> float:
-    return (size * variance + PRIOR_ROWS * pooled) / (size + PRIOR_ROWS)
+def tails_of(actions: Integers, values: Floats, n_actions: int) -> float:
+    """How many values tell as much of a variance as one normal value does: (kurtosis - 1) / 2, at least 1.
+
+    Over all actions, each around its mean. The variance of n values is off by sqrt((kurtosis - 1) / n) of itself, and
+    normal ones have a kurtosis of 3. So fifty outcomes of which none is a purchase do not make an action noiseless.
+    """
+    counts = np.bincount(actions, minlength=n_actions)
+    centres = np.bincount(actions, values, n_actions) / np.maximum(counts, 1)
+    squares = (values - centres[actions]) ** 2
+    spread = float(squares.mean())
+    if spread == 0.0:
+        return 1.0
+    kurtosis = float(((squares / spread) ** 2).mean())
+    return max(1.0, (kurtosis - 1.0) / 2.0)
+
+
+def _shrunk(variance: float, size: float, pooled: float, rows: float) -> float:
+    """A variance from `size` rows, beside the pooled one as if that were from so many `rows` more."""
+    return (size * variance + rows * pooled) / (size + rows)
 
 
 def widening(size: float) -> float:

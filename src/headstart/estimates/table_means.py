@@ -11,6 +11,7 @@ may have missed.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from headstart.estimates.cells import every_so_many
 from headstart.estimates.doubly_robust import RobustMeans, shape_left
 from headstart.estimates.missed import missed_by
 from headstart.estimates.ridge import fit, predict_actions, predict_left_out, standardise, sum_rows
-from headstart.estimates.summary import CorrectedMeans, Summary, correct_means
+from headstart.estimates.summary import CorrectedMeans, correct_means
 from headstart.logs.any_log import AnyLog
 from headstart.logs.log import Log
 
@@ -64,7 +65,7 @@ def robust_table_means(table: AnyLog, sample: Log, *, tries_others: bool = True)
     residuals = sample.outcomes - fixed.inside[np.arange(len(sample)), sample.actions]
     wide = np.hypot(found.summary.standard_errors * shrink, missed.allowances)
     corrected = CorrectedMeans(
-        Summary(np.where(sums.n > 0, means, np.nan), wide, found.summary.variances),
+        replace(found.summary, means=np.where(sums.n > 0, means, np.nan), standard_errors=wide),
         np.hypot(found.errors * shrink, missed.allowances),
         found.scatters,
         found.sizes / shrink**2,

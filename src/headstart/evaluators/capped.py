@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -166,7 +167,7 @@ class Capped:
 def _cap(summary: Summary, caps: Integers) -> Summary:
     capped, is_known = summary.capped(caps.astype(np.float64)), caps > 0
     means, variances = (np.where(is_known, values, np.nan) for values in (capped.means, capped.variances))
-    return Summary(means, capped.standard_errors, variances)
+    return replace(capped, means=means, variances=variances)
 
 
 def _check_caps(caps: ArrayLike, n_actions: int | None) -> Integers:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -174,7 +175,7 @@ class OutcomeModel(CompiledEvaluator[LinearOutcomeState]):
         outside = None if self._users is None else users @ state.slopes.T + state.intercepts
         estimate = correct_means(log.actions, log.outcomes, shares, inside, outside, units=log.units).summary
         shown = np.where(np.isnan(estimate.means), np.nan, means)
-        return Summary(shown, np.where(is_known, estimate.standard_errors, np.inf), estimate.variances)
+        return replace(estimate, means=shown, standard_errors=np.where(is_known, estimate.standard_errors, np.inf))
 
     @property
     def kernel_state(self) -> LinearOutcomeState | None:

@@ -91,7 +91,9 @@ def _weigh_binary(
 @kernel
 def _weigh(tally: Moments, belief: Belief, a: int, variance: float) -> None:
     """What is believed of action a, at every level that is possible."""
-    levels, n = belief.levels, tally.counts[a]
+    levels, n, squares = belief.levels, tally.counts[a], tally.squares[a]
+    if belief.variances[a] == 0.0:  # the log does not tell the spread: that of all users is every action's
+        squares = n * variance
     for j in range(belief.sizes.shape[1]):
         belief.known[a, j] = belief.sizes[a, j] + n
     if belief.is_binary:
@@ -99,7 +101,7 @@ def _weigh(tally: Moments, belief: Belief, a: int, variance: float) -> None:
         return
     if levels.offsets.size == 1:
         _weigh_normal(
-            belief, a, n, tally.means[a], tally.squares[a], variance, 0.0,
+            belief, a, n, tally.means[a], squares, variance, 0.0,
             belief.weights[a], belief.locations[a], belief.scales[a],
         )  # fmt: skip
         return
@@ -107,7 +109,7 @@ def _weigh(tally: Moments, belief: Belief, a: int, variance: float) -> None:
         if levels.chances[g] > 0.0:
             mean, spread = tally.means[a] - levels.offsets[g], 0.0 if g == 0 else levels.spread
             levels.evidences[g, a] = _weigh_normal(
-                belief, a, n, mean, tally.squares[a], variance, spread,
+                belief, a, n, mean, squares, variance, spread,
                 levels.weights[g, a], levels.locations[g, a], levels.scales[g, a],
             )  # fmt: skip
             levels.predicted[g, a] = 0.0

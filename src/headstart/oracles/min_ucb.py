@@ -157,7 +157,7 @@ class MinUCB(CompiledOracle[MinUCBState]):
         follows_variance: bool = False,
     ) -> None:
         n = check_n_actions(n_actions)
-        means, sizes, variances = check_known(summary, n)
+        means, sizes, variances, _ = check_known(summary, n)
         state = MinUCBState(
             new_moments(n),
             means,

@@ -5,8 +5,8 @@ is wrong about it: it is a rival, N(M, (0.6 S)^2) around the largest mean M of t
 S^2) around their average; S^2 = the outcomes' variance + the variance of the log's means between actions. The
 rival is what protects a best action that the log makes look bad: the one mistake that no outcome reveals unless it
 is played. Outcomes are normal with the log's variance, which counts as 30 outcomes at most and is corrected by
-users. Where all are 0 or 1 the components are Beta distributions instead: the log's counts on top of one success or
-failure at the average rate, and a rival that is worth as little, around the best.
+users. Where all are 0 or 1 the components are Beta distributions instead: the log's counts on top of three successes
+or failures at the average rate, and a rival that is worth one, around the best.
 
 With chance 1/2 the level of all actions is another one than the log's, off by N(0, S^2): the log's components and
 the rival move together (`kernels.levels`). Not for 0 and 1.
@@ -74,10 +74,9 @@ class LoggedPrior:
     ) -> Self:
         """The prior that a log's summary is, if the log is right about each action with chance `trust`, (K,)."""
         k = len(trust)
-        means, sizes, variances = check_known(summary, k)
-        is_known = sizes > 0.0
-        wrong, share = 1.0 - np.where(is_known, trust, 0.0), options.rival_share
-        made = make_binary(means, sizes) if is_binary else make_normal(means, sizes, variances, options)
+        known = check_known(summary, k)
+        wrong, share = 1.0 - np.where(known.sizes > 0.0, trust, 0.0), options.rival_share
+        made = (make_binary if is_binary else make_normal)(known, options)
         return cls(
             chances=np.stack([1.0 - wrong, wrong * share, wrong * (1.0 - share)], axis=1),
             centres=made.centres,
@@ -159,14 +158,24 @@ class Made(NamedTuple):
     spread: float
 
 
-def make_normal(means: Floats, sizes: Floats, variances: Floats, options: LoggedPriorOptions) -> Made:
+class Known(NamedTuple):
+    """What a log knows of each action, (K,); size 0 for an action of which it knows nothing."""
+
+    means: Floats
+    sizes: Floats  # plays that would know as much
+    variances: Floats  # of an outcome
+    tails: float  # outcomes that tell as much of a variance as one normal one
+
+
+def make_normal(known: Known, options: LoggedPriorOptions) -> Made:
     """Normal outcomes: N(m, s^2) as the log says, and around its best mean and the average of all."""
+    means, sizes, variances, tails = known
     k, is_known = means.size, sizes > 0.0
     centre, top, between = 0.0, 0.0, 0.0
     if is_known.any():
         centre, top = float(means[is_known].mean()), float(means[is_known].max())
         between = float(((means[is_known] - centre) ** 2).sum() / max(is_known.sum() - 1, 1))
-    own, pooling = np.maximum(sizes - 1.0, 0.0), options.pooling
+    own, pooling = np.maximum(sizes - 1.0, 0.0), options.pooling * tails
     pooled = (float((own * variances).sum()) + between) / (float(own.sum()) + 1.0)
     variance = (own * variances + pooling * pooled) / (own + pooling)
     unit = variance / (pooled + between) if pooled > 0.0 else np.ones(k)  # plays that N(., S^2) is worth
@@ -174,19 +183,21 @@ def make_normal(means: Floats, sizes: Floats, variances: Floats, options: Logged
         centres=np.stack([np.where(is_known, means, centre), np.full(k, top), np.full(k, centre)], axis=1),
         sizes=np.stack([np.where(is_known, sizes, unit), unit / options.rival_width**2, unit], axis=1),
         variances=variance,
-        freedoms=np.clip(own, pooling, options.most_freedom) if pooled > 0.0 else np.full(k, pooling),
+        freedoms=np.clip(own, pooling, options.most_freedom * tails) if pooled > 0.0 else np.full(k, pooling),
         spread=float(np.sqrt(pooled + between)) if pooled > 0.0 else 0.0,
     )
 
 
-def make_binary(means: Floats, sizes: Floats) -> Made:
-    """Outcomes 0 and 1: before the log a chance is Beta distributed around the average of all, worth one success or
-    one failure, whichever is rarer; the log's outcomes are counted on top. A rival is as vague, around the best."""
+def make_binary(known: Known, options: LoggedPriorOptions) -> Made:
+    """Outcomes 0 and 1: before the log a chance is Beta distributed around the average of all, worth so many
+    successes or failures, whichever are rarer; the log's outcomes are counted on top. A rival, around the best, is
+    worth one."""
+    means, sizes = known.means, known.sizes
     k, is_known = means.size, sizes > 0.0
     seen = np.clip(means, 0.0, 1.0)
     n = float(sizes.sum())
     average = (float((sizes * seen).sum()) + 0.5) / (n + 1.0)
-    vague = 1.0 / min(average, 1.0 - average)
+    vague = options.successes / min(average, 1.0 - average)
     counted = (sizes * seen + vague * average) / (sizes + vague)
     top = float(counted[is_known].max()) if is_known.any() else average
     rival = 1.0 / min(top, 1.0 - top)
@@ -194,9 +205,14 @@ def make_binary(means: Floats, sizes: Floats) -> Made:
         centres=np.stack([counted, np.full(k, top), np.full(k, average)], axis=1),
         sizes=np.stack([sizes + vague, np.full(k, rival), np.full(k, vague)], axis=1),
         variances=counted * (1.0 - counted),
-        freedoms=np.maximum(np.minimum(sizes, 30.0), 8.0),
+        freedoms=np.clip(sizes, options.pooling, options.most_freedom) * _tails_of_chance(average),
         spread=float(np.sqrt(average * (1.0 - average))),
     )
+
+
+def _tails_of_chance(chance: float) -> float:
+    """`Summary.tails` of outcomes 0 and 1, whose kurtosis is 1 / (p (1 - p)) - 3."""
+    return max(1.0, 0.5 / (chance * (1.0 - chance)) - 2.0)
 
 
 def read_belief(tally: Moments, belief: Belief) -> TrustReadings:
@@ -232,8 +248,8 @@ def check_trust(trust: ArrayLike | None, n_actions: int) -> Floats:
     return chances
 
 
-def check_known(summary: Summary, n_actions: int) -> tuple[Floats, Floats, Floats]:
-    """Means, effective sizes and variances, (K,) each; size 0 for an action of which the log knows nothing."""
+def check_known(summary: Summary, n_actions: int) -> Known:
+    """What the log knows of each action."""
     if not isinstance(summary, Summary):
         raise OptionError(f"summary must be a Summary (evaluator.summary()), got {type(summary).__name__}")
     if len(summary.means) != n_actions:
@@ -241,4 +257,4 @@ def check_known(summary: Summary, n_actions: int) -> tuple[Floats, Floats, Float
     sizes = np.asarray(summary.effective_sizes, dtype=np.float64)
     is_known = (sizes > 0.0) & np.isfinite(summary.means) & np.isfinite(summary.variances)
     means, variances = np.where(is_known, summary.means, 0.0), np.where(is_known, summary.variances, 0.0)
-    return means, np.where(is_known, sizes, 0.0), variances
+    return Known(means, np.where(is_known, sizes, 0.0), variances, summary.tails)

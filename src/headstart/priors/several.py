@@ -32,13 +32,14 @@ from headstart.priors.sources import choose_sets, keep_chances, list_sets, pool_
 def pool_summaries(summaries: Sequence[Summary]) -> Summary:
     """What they say together if all of them are right: means and variances by the plays that each is worth."""
     k = summaries[0].n_actions
-    known = np.array([check_known(summary, k) for summary in summaries])  # (S, 3, K)
-    means, sizes, variances = known.transpose(1, 0, 2)
+    known = [check_known(summary, k) for summary in summaries]
+    means, sizes, variances = (np.array([each[i] for each in known]) for i in range(3))  # (S, K) each
     total = sizes.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         mean, variance = (sizes * means).sum(axis=0) / total, (sizes * variances).sum(axis=0) / total
         errors = np.sqrt(variance / total)
-    return Summary(mean, np.where(total > 0.0, errors, np.inf), variance)
+    tails = max(summary.tails for summary in summaries)
+    return Summary(mean, np.where(total > 0.0, errors, np.inf), variance, tails=tails)
 
 
 def prior_of_sources(
@@ -53,10 +54,9 @@ def prior_of_sources(
 ) -> LoggedPrior:
     """The prior that several logs' summaries are; `trust`, (S, K), how far each is believed, `kinds`, (S,)."""
     k = trust.shape[1]
-    known = np.array([check_known(summary, k) for summary in summaries])
-    means, sizes = known[:, 0], known[:, 1]
-    together = check_known(pool_summaries(summaries), k)
-    base = make_binary(*together[:2]) if is_binary else make_normal(*together, options)
+    known = [check_known(summary, k) for summary in summaries]
+    means, sizes = np.array([each.means for each in known]), np.array([each.sizes for each in known])
+    base = (make_binary if is_binary else make_normal)(check_known(pool_summaries(summaries), k), options)
     shown = np.where(sizes > 0.0, trust, 0.0)
     evidences = np.array([_weigh_action(means[:, a], sizes[:, a], base, a, is_binary) for a in range(k)])
     chances = np.array([weigh_sets(shown[:, a], kinds, evidences[a], sources.shared) for a in range(k)])

@@ -8,6 +8,7 @@ errors take up its deviation: what it knows is how actions differ. It takes two 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +31,8 @@ class Shift(NamedTuple):
         """What the log says at the other's level."""
         if self.size == 0.0:
             return summary
-        return Summary(summary.means - self.size, np.hypot(summary.standard_errors, self.error), summary.variances)
+        errors = np.hypot(summary.standard_errors, self.error)
+        return replace(summary, means=summary.means - self.size, standard_errors=errors)
 
 
 NONE = Shift(0.0, 0.0)

@@ -25,8 +25,9 @@ _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(64)
 class LinearState(NamedTuple):
     levels: Floats  # (K,)
     slopes: Floats  # (K, d)
-    noise: float  # the standard deviation around the line; 0/1 outcomes have none
-    is_binary: bool
+    noise: float  # the standard deviation around the line, or of an amount's logarithm; 0/1 outcomes have none
+    is_chance: bool  # the line is the log-odds of a success, or of paying
+    has_amounts: bool  # who succeeds pays an amount of mean 1
     means: Floats  # (K,) over the population
     is_contextual: bool
     user: Floats  # (d,) the present user
@@ -39,7 +40,7 @@ def _mean(state: LinearState, action: int) -> float:
     score = state.levels[action]
     for j in range(state.user.size):
         score += state.slopes[action, j] * state.user[j]
-    return 1.0 / (1.0 + math.exp(-score)) if state.is_binary else score
+    return 1.0 / (1.0 + math.exp(-score)) if state.is_chance else score
 
 
 @implements(draw_user, LinearState)
@@ -57,9 +58,13 @@ def _draw_context(state: LinearState, out: Floats) -> None:
 @implements(draw_outcome, LinearState)
 def _draw_outcome(state: LinearState, action: int) -> float:
     mean = _mean(state, action)
-    if state.is_binary:
-        return 1.0 if draw_uniform(state.rng) < mean else 0.0
-    return mean + state.noise * draw_normal(state.rng)
+    if not state.is_chance:
+        return mean + state.noise * draw_normal(state.rng)
+    if draw_uniform(state.rng) >= mean:
+        return 0.0
+    if not state.has_amounts:
+        return 1.0
+    return math.exp(state.noise * draw_normal(state.rng) - 0.5 * state.noise**2)
 
 
 @implements(expected_outcomes, LinearState)
@@ -73,7 +78,8 @@ def _expected(state: LinearState, out: Floats) -> None:
 
 @dataclass(frozen=True)
 class Linear:
-    """Users x ~ N(0, I). Outcomes of action a: normal around levels_a + slopes_a'x; or 0/1, with that log-odds.
+    """Users x ~ N(0, I). Outcomes of action a: normal around levels_a + slopes_a'x; or 0/1, with that log-odds; or
+    revenue, which is 0 where that is 0 and log-normal with mean 1 where it is 1.
 
     The log's users are as those to come. Its policy is a softmax of offsets_a + pulls_a'x, mixed with a share
     `floor` of even play; an action with an offset of minus infinity is absent from it. The chances of all actions are
@@ -84,9 +90,9 @@ class Linear:
     levels, slopes
         (K,) and (K, d).
     noise
-        The standard deviation around the line; of no meaning for 0/1 outcomes.
+        The standard deviation around the line, or of the logarithm of an amount; of no meaning for 0/1 outcomes.
     outcome
-        "normal" or "binary".
+        "normal", "binary" or "revenue".
     offsets, pulls
         (K,) and (K, d) of the log's policy; zero by default: a randomised trial.
     """
@@ -94,7 +100,7 @@ class Linear:
     levels: ArrayLike
     slopes: ArrayLike
     noise: float = 1.0
-    outcome: Literal["normal", "binary"] = "normal"
+    outcome: Literal["normal", "binary", "revenue"] = "normal"
     n_log: int = 300
     offsets: ArrayLike = 0.0
     pulls: ArrayLike = 0.0
@@ -105,8 +111,8 @@ class Linear:
         slopes = np.asarray(self.slopes, dtype=np.float64)
         if slopes.ndim != 2 or np.shape(self.levels) != slopes.shape[:1] or len(slopes) < 2:
             raise OptionError("levels must be of at least two actions, and slopes one row per action")
-        if self.outcome not in ("normal", "binary"):
-            raise OptionError(f"outcome must be normal or binary, got {self.outcome!r}")
+        if self.outcome not in ("normal", "binary", "revenue"):
+            raise OptionError(f"outcome must be normal, binary or revenue, got {self.outcome!r}")
         check_number("noise", self.noise, low=0.0)
         check_whole("n_log", self.n_log)
         check_number("floor", self.floor, 0.0, 1.0)
@@ -116,13 +122,14 @@ class Linear:
     def draw(self, rng: np.random.Generator) -> DrawnWorld:
         """A log of `n_log` rows and a stream of users."""
         levels, slopes = np.array(self.levels, dtype=np.float64), np.array(self.slopes, dtype=np.float64)
-        d, is_binary = slopes.shape[1], self.outcome == "binary"
+        d, is_chance = slopes.shape[1], self.outcome != "normal"
         state = LinearState(
             freeze(levels),
             freeze(slopes),
             float(self.noise),
-            is_binary,
-            freeze(_average(levels, slopes) if is_binary else levels.copy()),
+            is_chance,
+            self.outcome == "revenue",
+            freeze(_average(levels, slopes) if is_chance else levels.copy()),
             self.is_contextual,
             np.zeros(d),
             as_words(rng),
@@ -136,10 +143,12 @@ class Linear:
         policy = self._policy(contexts, k)
         actions = (rng.random((n, 1)) >= np.cumsum(policy, axis=1)[:, :-1]).sum(axis=1)
         scores = levels[actions] + (contexts * slopes[actions]).sum(axis=1)
-        if self.outcome == "binary":
-            outcomes = (rng.random(n) < _chance(scores)).astype(np.float64)
-        else:
+        if self.outcome == "normal":
             outcomes = scores + self.noise * rng.standard_normal(n)
+        else:
+            outcomes = (rng.random(n) < _chance(scores)).astype(np.float64)
+        if self.outcome == "revenue":
+            outcomes *= np.exp(self.noise * rng.standard_normal(n) - 0.5 * self.noise**2)
         return Log(actions, outcomes, contexts, policy, n_actions=k)
 
     def _policy(self, contexts: Floats, k: int) -> Floats:

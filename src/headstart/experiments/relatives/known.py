@@ -22,6 +22,6 @@ class KnownMeans(NamedTuple):
 
 def as_known(summary: Summary, n_actions: int) -> KnownMeans:
     """Means, effective sizes, and the pooled deviation of an outcome, 1 if the log cannot tell."""
-    means, sizes, variances = check_known(summary, n_actions)
+    means, sizes, variances, _ = check_known(summary, n_actions)
     pooled = float((sizes * variances).sum() / sizes.sum()) if sizes.any() else 0.0
     return KnownMeans(np.array(means), np.array(sizes), math.sqrt(pooled) if pooled > 0.0 else 1.0)

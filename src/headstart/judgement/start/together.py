@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -132,10 +133,12 @@ def _fill(values: Floats, place: Integers, n_actions: int, empty: float) -> Floa
 
 
 def _place(summary: Summary, place: Integers, n_actions: int) -> Summary:
-    return Summary(
-        _fill(summary.means, place, n_actions, np.nan),
-        _fill(summary.standard_errors, place, n_actions, np.inf),
-        _fill(summary.variances, place, n_actions, np.nan),
+    return replace(
+        summary,
+        means=_fill(summary.means, place, n_actions, np.nan),
+        standard_errors=_fill(summary.standard_errors, place, n_actions, np.inf),
+        variances=_fill(summary.variances, place, n_actions, np.nan),
+        doubtful=tuple(int(place[a]) for a in summary.doubtful),
     )
 
 
@@ -162,7 +165,7 @@ def _find_shifts(
     """How far each log's level is from that of the first; not at all where outcomes are 0 and 1."""
     if are_binary(rows.outcomes):
         return [NONE] * len(summaries)
-    spread = make_normal(*check_known(pool_summaries(summaries), rows.n_actions), options.prior).spread
+    spread = make_normal(check_known(pool_summaries(summaries), rows.n_actions), options.prior).spread
     both, levels = trust * trust[first], options.prior.levels
     return [
         NONE if s == first else find_level_shift(each, summaries[first], both[s], spread, levels)

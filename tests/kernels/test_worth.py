@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from headstart.kernels.worth import gain_above, mean_of, worth_of
+from headstart.kernels.worth import _gain, gain_above, mean_of, worth_of
 
 
 @pytest.mark.parametrize(("mean", "deviation", "reference"), [(0.0, 1.0, 0.5), (2.0, 0.3, 1.0), (-1.0, 0.5, 1.0)])
@@ -107,9 +107,27 @@ def test_the_gain_of_a_chance_is_that_of_a_beta_distribution(mean, deviation, re
         weights=np.ones((1, 1)),
         locations=np.full((1, 1), mean),
         scales=np.full((1, 1), deviation),
-        known=np.full((1, 1), 1e-9),
+        known=np.full((1, 1), size),
         is_binary=True,
     )
     state = SimpleNamespace(belief=belief, caution=1.0, caps=np.array([np.inf]), pending=np.zeros(1))
     for is_leader, expected in ((False, above), (True, below)):
-        assert worth_of(state, 0, reference, 2.0, 0.0, is_leader) == pytest.approx(expected, rel=1e-6)
+        assert _gain(state, 0, reference, math.inf, is_leader) == pytest.approx(expected, rel=1e-6)
+
+
+def test_the_worth_of_a_chance_is_by_the_successes_that_plays_may_bring():
+    """Beta(1, 99) behind 0.02, 1,000 users to come: every number of successes of m = 1, 2, 4, ..., 512 plays."""
+    belief = SimpleNamespace(
+        weights=np.ones((1, 1)),
+        locations=np.full((1, 1), 0.01),
+        scales=np.full((1, 1), math.sqrt(0.01 * 0.99 / 101)),
+        known=np.full((1, 1), 100.0),
+        is_binary=True,
+    )
+    state = SimpleNamespace(belief=belief, caution=1.0, caps=np.array([np.inf]), pending=np.zeros(1))
+    worths = []
+    for m in 2 ** np.arange(10):
+        k = np.arange(m + 1)
+        gain = stats.betabinom(m, 1, 99).pmf(k) @ np.maximum((1 + k) / (100 + m) - 0.02, 0.0)
+        worths.append((1000 - m) * gain / m)
+    assert worth_of(state, 0, 0.02, 1000.0, 0.0, False) == pytest.approx(max(worths), rel=1e-9)

@@ -163,14 +163,13 @@ def binary(means: list[float], rows: float, trust: float = 1.0) -> KnowledgeGrad
 
 
 def test_successes_are_counted_by_hand():
-    """Rates 0.1 and 0.3 of 100 rows each: the average is (40 + 1/2) / 201, and three successes at it are worth
-    603 / 40.5 outcomes. Of the first action then 13 successes in 100 + 603 / 40.5; three users, one success: 14 in 3
-    more."""
-    size = 100 + 603 / 40.5
+    """Rates 0.1 and 0.3 of 100 rows each: the average is (40 + 1/2) / 201, and one success at it is worth 201 / 40.5
+    outcomes. Of the first action then 11 successes in 100 + 201 / 40.5; three users, one success: 12 in 3 more."""
+    size = 100 + 201 / 40.5
     oracle = binary([0.1, 0.3], 100.0)
-    np.testing.assert_allclose(oracle.readings().means, [13 / size, 33 / size])
+    np.testing.assert_allclose(oracle.readings().means, [11 / size, 31 / size])
     taught(oracle, {0: [1.0, 0.0, 0.0]})
-    middle = 14 / (size + 3)
+    middle = 12 / (size + 3)
     assert oracle.readings().means[0] == pytest.approx(middle)
     assert oracle.readings().standard_errors[0] == pytest.approx(math.sqrt(middle * (1 - middle) / (size + 4)))
 
@@ -178,10 +177,10 @@ def test_successes_are_counted_by_hand():
 def test_a_log_of_successes_is_doubted_by_the_beta_binomial_likelihood():
     """The chance that the log is right about an action: odds times the ratio of B(a + k, b + n - k) / B(a, b)."""
     oracle = taught(binary([0.1, 0.3], 100.0, 0.8), {1: [0.0] * 12})
-    size = 100 + 603 / 40.5
-    top = 33 / size
+    size = 100 + 201 / 40.5
+    top = 31 / size
     rival = 1 / min(top, 1 - top)
-    log = stats.betabinom(12, 33, size - 33).pmf(0)
+    log = stats.betabinom(12, 31, size - 31).pmf(0)
     other = stats.betabinom(12, top * rival, (1 - top) * rival).pmf(0)
     assert oracle.readings().trust[1] == pytest.approx(0.8 * log / (0.8 * log + 0.2 * other))
 

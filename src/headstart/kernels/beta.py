@@ -1,4 +1,4 @@
-"""The Beta distribution: its upper tail, and what is expected of it above a reference."""
+"""The Beta distribution: its upper tail, and what is expected above a reference of it, or of its mean after plays."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from headstart.kernels.compile import kernel
 _MOST_STEPS = 300  # of the continued fraction; it takes a few times the root of the larger parameter
 _TINY = 1e-300
 _ENOUGH = 1e-14
+MOST_TERMS = 64.0  # successes that are summed over one by one
 
 
 @kernel
@@ -63,3 +64,24 @@ def gain_above_beta(a: float, b: float, reference: float) -> float:
     more = math.exp(a * math.log(reference) + b * math.log1p(-reference) - log_beta(a, b)) / a
     above = beta_tail(a, b, reference)
     return max(mean * (above + more) - reference * above, 0.0)
+
+
+@kernel
+def gain_after_plays(a: float, b: float, plays: float, reference: float) -> float:
+    """E max(M - reference, 0), M the mean of a Beta(a, b) chance after so many plays of it more.
+
+    Their successes k are beta-binomial, M = (a + k) / (a + b + plays), and E M = a / (a + b): so it is that less the
+    reference, plus what the k below it fall short by. Fewer than 64 of these are summed; NaN if there are more.
+    """
+    needed = reference * (a + b + plays) - a  # successes that lift M to the reference
+    if needed >= plays:
+        return 0.0
+    if needed > MOST_TERMS:
+        return math.nan
+    short, k = 0.0, 0.0
+    chance = math.exp(log_beta(a, b + plays) - log_beta(a, b))
+    while k < needed:
+        short += chance * (needed - k)
+        chance *= (plays - k) * (a + k) / ((k + 1.0) * (b + plays - k - 1.0))
+        k += 1.0
+    return max(a / (a + b) - reference + short / (a + b + plays), 0.0)

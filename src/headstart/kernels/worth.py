@@ -12,7 +12,7 @@ from typing import Protocol
 from headstart.arrays import Floats
 from headstart.kernels.arrays import total
 from headstart.kernels.beliefs import Believing
-from headstart.kernels.beta import gain_above_beta
+from headstart.kernels.beta import gain_above_beta, gain_after_plays
 from headstart.kernels.compile import kernel
 
 _ROOT_HALF = math.sqrt(0.5)
@@ -84,7 +84,7 @@ def _gain(state: Learning, a: int, reference: float, plays: float, is_leader: bo
             ahead = _location(state, a, j) - reference
             deviation = state.belief.scales[a, j] * moved
             if state.belief.is_binary:
-                part = _gain_binary(ahead + reference, deviation, reference)
+                part = _gain_binary(ahead + reference, state.belief.known[a, j], plays, deviation, reference)
                 if is_leader:
                     part -= ahead
             else:
@@ -95,8 +95,16 @@ def _gain(state: Learning, a: int, reference: float, plays: float, is_leader: bo
 
 
 @kernel
-def _gain_binary(mean: float, deviation: float, reference: float) -> float:
-    """E max(x - reference, 0) for a chance x with this mean and standard deviation, Beta distributed."""
+def _gain_binary(mean: float, known: float, plays: float, deviation: float, reference: float) -> float:
+    """E max(M - reference, 0), M the mean after so many plays of a Beta distributed chance, worth `known` plays now.
+
+    Where few successes decide, by their chances: M is skewed then, and a Beta distribution of its mean and standard
+    deviation had actions without a success yet given up too early. Elsewhere M is taken for Beta distributed.
+    """
+    if plays < math.inf and 0.0 < mean < 1.0:
+        gain = gain_after_plays(mean * known, (1.0 - mean) * known, plays, reference)
+        if not math.isnan(gain):
+            return gain
     variance = deviation * deviation
     around = mean * (1.0 - mean)
     if variance <= 0.0 or variance >= around:

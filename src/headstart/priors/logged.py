@@ -5,8 +5,8 @@ is wrong about it: it is a rival, N(M, (0.6 S)^2) around the largest mean M of t
 S^2) around their average; S^2 = the outcomes' variance + the variance of the log's means between actions. The
 rival is what protects a best action that the log makes look bad: the one mistake that no outcome reveals unless it
 is played. Outcomes are normal with the log's variance, which counts as 30 outcomes at most and is corrected by
-users. Where all are 0 or 1 the components are Beta distributions instead: the log's counts on top of three successes
-or failures at the average rate, and a rival that is worth one, around the best.
+users. Where all are 0 or 1 the components are Beta distributions instead: the log's counts on top of one success or
+failure at the average rate, and a rival that is worth as little, around the best.
 
 With chance 1/2 the level of all actions is another one than the log's, off by N(0, S^2): the log's components and
 the rival move together (`kernels.levels`). Not for 0 and 1.
@@ -189,15 +189,14 @@ def make_normal(known: Known, options: LoggedPriorOptions) -> Made:
 
 
 def make_binary(known: Known, options: LoggedPriorOptions) -> Made:
-    """Outcomes 0 and 1: before the log a chance is Beta distributed around the average of all, worth so many
-    successes or failures, whichever are rarer; the log's outcomes are counted on top. A rival, around the best, is
-    worth one."""
+    """Outcomes 0 and 1: before the log a chance is Beta distributed around the average of all, worth one success or
+    one failure, whichever is rarer; the log's outcomes are counted on top. A rival is as vague, around the best."""
     means, sizes = known.means, known.sizes
     k, is_known = means.size, sizes > 0.0
     seen = np.clip(means, 0.0, 1.0)
     n = float(sizes.sum())
     average = (float((sizes * seen).sum()) + 0.5) / (n + 1.0)
-    vague = options.successes / min(average, 1.0 - average)
+    vague = 1.0 / min(average, 1.0 - average)
     counted = (sizes * seen + vague * average) / (sizes + vague)
     top = float(counted[is_known].max()) if is_known.any() else average
     rival = 1.0 / min(top, 1.0 - top)

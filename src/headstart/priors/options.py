@@ -36,7 +36,6 @@ class LoggedPriorOptions:
     confounded: float = 0.5  # of the doubt: what logged propensities rule out if they pass where they would be seen
     rival_share: float = 1.0  # of the distrust; the rest is vague
     rival_width: float = 0.6  # of the spread S: how far from the best action's mean a rival's may be
-    successes: float = 3.0  # that a chance of a 1 is worth before the log, at the average rate; or failures
     pooling: float = 8.0  # outcomes' worth of the pooled variance in each action's own
     most_freedom: float = 30.0  # outcomes' worth of the log's variance at most: users correct a wrong one soon
     levels: LevelOptions = LevelOptions()
@@ -46,7 +45,6 @@ class LoggedPriorOptions:
         for name in ("trust", "unadjusted_trust", "confounded", "rival_share"):
             check_number(name, vars(self)[name], 0.0, 1.0)
         check_number("rival_width", self.rival_width, 1e-6, 1e6)  # it is squared
-        check_number("successes", self.successes, low=1e-6)
         check_number("pooling", self.pooling, low=1e-6)
         check_number("most_freedom", self.most_freedom, low=self.pooling)
 

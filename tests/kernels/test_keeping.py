@@ -80,15 +80,22 @@ compiled(mine.add)(np.ones(3))
 """
 
 
-def test_a_file_that_was_touched_keeps_its_code_elsewhere(tmp_path: Path):
-    """numba would begin the same folder anew while others read it."""
-    source, cache = tmp_path / "mine.py", tmp_path / "cache"
-    source.write_text("def add(values):\n    return values.sum()\n")
-    settings = {"XDG_CACHE_HOME": str(cache), "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
-    _run(MINE, **settings)
-    kept = {path: path.read_bytes() for path in cache.rglob("*.nb?")}
-    os.utime(source, (1.0, 1.0))
-    _run(MINE, **settings)
+def test_the_same_code_in_another_checkout_is_not_compiled_again(tmp_path: Path):
+    """Nor in a file that was touched; edited code is another composition, and what was kept stays as it is."""
+    cache, source = tmp_path / "cache", "def add(values):\n    return values.sum()\n"
+
+    def run(checkout: str, text: str) -> dict[Path, bytes]:
+        (tmp_path / checkout).mkdir(exist_ok=True)
+        (tmp_path / checkout / "mine.py").write_text(text)
+        path = os.pathsep.join([str(tmp_path / checkout), *sys.path])
+        _run(MINE, XDG_CACHE_HOME=str(cache), PYTHONPATH=path)
+        return {path: path.read_bytes() for path in cache.rglob("*.nb?")}
+
+    kept = run("one", source)
     assert len(kept) == 2
-    assert all(path.read_bytes() == before for path, before in kept.items())
-    assert len(list(cache.rglob("*.nb?"))) == 4
+    assert run("other", f"# moved down by a line\n{source}") == kept
+    os.utime(tmp_path / "one" / "mine.py", (1.0, 1.0))
+    assert run("one", source) == kept
+    edited = run("one", source.replace("values.sum()", "values.sum() + 1.0"))
+    assert len(edited) == 4
+    assert kept.items() <= edited.items()

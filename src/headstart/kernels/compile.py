@@ -6,7 +6,8 @@ for the interpreter, which is what the tests compare with.
 
 Compiled code is cached on disk. numba looks only at the file of the outermost function to tell whether a
 cached copy is stale, and ours are composed from several files, so each composition is cached in a folder
-named by a digest of all that it is made of (composition.py).
+named by a digest of all that it is made of (composition.py), and found by that alone (locating.py): the same code in
+another checkout, or installed again, is not compiled again.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Generic, ParamSpec, Protocol, TypeVar, cast
@@ -28,6 +30,7 @@ from headstart.kernels.dispatch import OPTIONS, F, Function
 from headstart.kernels.importing import import_array_math
 from headstart.kernels.keeping import find_code_folder
 from headstart.kernels.linking import optimised_once
+from headstart.kernels.locating import KNOWS_LOCATORS, ByContent
 from headstart.kernels.locking import only_one_compiles
 from headstart.kernels.sweeping import mark_used
 
@@ -68,15 +71,25 @@ def _compile(
     if folder is None:
         unkept: Callable[P, T] = numba.njit(**flags, **OPTIONS)(function)
         return unkept
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(folder)
-    try:
+    with _kept_in(folder):
         # A new dispatcher each time: one function serves many compositions, each with its own cache.
         dispatcher: Callable[P, T] = numba.njit(cache=True, **flags, **OPTIONS)(function)
-    finally:
-        numba.config.CACHE_DIR = before
     _compile_once(dispatcher, folder)
     return dispatcher
+
+
+@contextmanager
+def _kept_in(folder: Path) -> Iterator[None]:
+    """What is made meanwhile is kept in this folder, and found there from any checkout of the same code."""
+    before = {name: getattr(numba.config, name, None) for name in ("CACHE_DIR", "CACHE_LOCATOR_CLASSES")}
+    numba.config.CACHE_DIR = str(folder)
+    if KNOWS_LOCATORS:
+        numba.config.CACHE_LOCATOR_CLASSES = f"{ByContent.__module__}.{ByContent.__qualname__}"
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(numba.config, name, value)
 
 
 def _compile_once(dispatcher: Callable[P, T], folder: Path) -> None:
@@ -142,11 +155,16 @@ def _cache_folder(function: Function, states: tuple[type, ...], flags: str) -> P
         digest = digest_composition(function, states)
     except CannotTellError:
         return None
-    # numba's own key knows neither. The file's stamp it does know: where that changes it begins the folder anew under
-    # the eyes of processes that still run the file of before, which would then load another function's code.
-    file = os.stat(vars(sys.modules[function.__module__])["__file__"])
-    whole = hashlib.sha256(f"{numba.__version__}{flags}{digest}{file.st_mtime_ns}{file.st_size}".encode())
+    stamp = "" if KNOWS_LOCATORS else _stamp(function)
+    whole = hashlib.sha256(f"{numba.__version__}{flags}{digest}{stamp}".encode())
     folder = find_code_folder().folder / whole.hexdigest()[:16]
     folder.mkdir(parents=True, exist_ok=True)
     mark_used(folder)
     return folder
+
+
+def _stamp(function: Function) -> str:
+    """The time and size of a function's file, which a numba without locators looks at: where they change it begins
+    the folder anew, under the eyes of processes that still run the file of before."""
+    file = os.stat(vars(sys.modules[function.__module__])["__file__"])
+    return f"{file.st_mtime_ns}{file.st_size}"

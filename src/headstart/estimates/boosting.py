@@ -8,19 +8,21 @@ many rounds of boosting are taken. (The compiled honest forest in their place wa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from headstart.arrays import Floats, Integers
+from headstart.estimates.one_thread import one_thread
 from headstart.estimates.ridge import Regressions, fit, predict_actions, predict_left_out, sum_rows
 
 _STAGES = (5, 10, 20, 40)  # numbers of rounds, of which the rows left out choose one ...
 _MORE_STAGES = (10, 20, 40, 80)  # ... with this many rows or more
 _MANY_ROWS = 5_000
 _MOST_ROWS = 20_000  # that a set of trees learns from
+_BLOCK = 100_000  # rows that trees are asked about at once
 _MOST_CATEGORIES = 255  # that its histograms hold; beyond, actions are told apart by their number
 
 
@@ -51,18 +53,26 @@ class Model(NamedTuple):
 
     def predict(self, contexts: Floats, expanded: Floats) -> Floats:
         """Lines and all rounds of the trees, (m, K)."""
-        predicted = predict_actions(self.lines, expanded)
-        for a in range(predicted.shape[1]):
-            predicted[:, a] += self.trees.predict(_as_seen(contexts, np.full(len(contexts), a)))
-        return predicted
+        return self._add(self.trees.predict, contexts, predict_actions(self.lines, expanded))
 
     def predict_staged(self, rounds: int, contexts: Floats, expanded: Floats) -> Floats:
         """Lines and the first so many rounds of the trees, (m, K)."""
-        predicted = predict_actions(self.lines, expanded)
-        for a in range(predicted.shape[1]):
-            staged = self.trees.staged_predict(_as_seen(contexts, np.full(len(contexts), a)))
-            predicted[:, a] += next(islice(staged, rounds - 1, None))
-        return predicted
+
+        def predict(seen: Floats) -> Floats:
+            return next(islice(self.trees.staged_predict(seen), rounds - 1, None))
+
+        return self._add(predict, contexts, predict_actions(self.lines, expanded))
+
+    def _add(self, predict: Callable[[Floats], Floats], contexts: Floats, lines: Floats) -> Floats:
+        """What the trees say beside the lines, of as many actions at once as a block of rows has room for."""
+        m, k = lines.shape
+        at_once = max(1, _BLOCK // max(m, 1))
+        with one_thread():
+            for first in range(0, k, at_once):
+                some = np.arange(first, min(first + at_once, k))
+                seen = _as_seen(np.tile(contexts, (some.size, 1)), np.repeat(some, m))
+                lines[:, some] += predict(seen).reshape(some.size, m).T
+        return lines
 
 
 class Boosted(NamedTuple):
@@ -89,12 +99,10 @@ class Boosted(NamedTuple):
 
 def boost(rows: Rows, weights: Floats, folds: Integers) -> Boosted:
     """Cross-fitted lines and trees, with the rounds whose weighted squared errors of rows left out are least."""
-    from threadpoolctl import threadpool_limits
-
     stages = _STAGES if folds.size < _MANY_ROWS else _MORE_STAGES
     staged = np.empty((folds.size, len(stages)))
     models = []
-    with threadpool_limits(1):  # sums of several threads have no order
+    with one_thread():
         for fold in range(int(folds.max()) + 1):
             held, kept = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
             models.append(learn_trees(rows.take(kept), stages[-1]))

@@ -114,6 +114,7 @@ def doubly_robust(
     level: float = 0.95,
     bootstrap: int = 0,
     rng: RNG = 0,
+    predicted: Floats | None = None,
 ) -> Estimate:
     """The mean of sum_a pi(a | x) m_a(x), plus the residuals y - m_a(x) weighted by w: right if the propensities or
     the regression are.
@@ -122,14 +123,16 @@ def doubly_robust(
     `estimates.doubly_robust`; what the cut moved is counted as error, and so is, with estimated propensities, what
     curves that nobody found may have moved (`estimates.missed`). `estimator` is any scikit-learn regressor,
     fitted per action to the other folds; by default lines, curves or boosted trees, as the rows left out advise
-    (`estimates.bending`). Resamples keep the predictions.
+    (`estimates.bending`). Resamples keep the predictions. Who asks about several policies of one log may give what
+    `predict_others` said of its rows, `predicted`, (n, K).
     """
     chances = as_chances(policy, log)
     weights, level = _weights(log, chances, "doubly_robust"), check_number("level", level, 0.0, 1.0)
     _check_agrees("doubly robust", weights)
     if estimator is not None:
         check_folds(n_folds, len(log))
-    predicted = predict_others(log, estimator, n_folds, rng).inside
+    if predicted is None:
+        predicted = predict_others(log, estimator, n_folds, rng).inside
     expected = (chances * predicted).sum(axis=1)
     residuals = log.outcomes - _taken(predicted, log)
     shares = _cut_shares(weights)

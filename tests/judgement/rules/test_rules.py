@@ -11,9 +11,10 @@ import pandas as pd
 import pytest
 
 import headstart as hs
+from headstart.estimates.regression import predict_others
 from headstart.judgement.audit.intake import take_in
 from headstart.judgement.ope import doubly_robust
-from headstart.judgement.rules.rules import find_cost, make_rules
+from headstart.judgement.rules.rules import Rules, find_cost, make_rules
 from headstart.judgement.rules.sql import write_value
 
 ACTIONS = ["red", "it's", "a,b"]
@@ -41,6 +42,17 @@ def log() -> hs.Log:
 @pytest.fixture(scope="module")
 def policy(log: hs.Log) -> hs.Started:
     return hs.start(log, decide_on=["age", AWKWARD], rng=0)
+
+
+@pytest.fixture(scope="module")
+def by_all_columns(log: hs.Log) -> hs.Started:
+    return hs.start(log, decide_on=log.encoding.columns, rng=0)
+
+
+@pytest.fixture(scope="module")
+def eight(policy: hs.Started) -> Rules:
+    """The policy's rules when nothing is said of how many."""
+    return policy.to_rules()
 
 
 USERS = pd.DataFrame(
@@ -75,29 +87,27 @@ def test_the_rules_are_the_truth(log: hs.Log, policy: hs.Started):
 
 
 @pytest.mark.parametrize("max_leaves", [1, 2, 3, 8])
-def test_sql_decides_as_the_tree(log: hs.Log, max_leaves: int):
+def test_sql_decides_as_the_tree(by_all_columns: hs.Started, max_leaves: int):
     """On DuckDB: missing values, infinite ones, categories never seen, quotes in names, values and actions."""
-    rules = hs.start(log, decide_on=log.encoding.columns, rng=0).to_rules(max_leaves)
+    rules = by_all_columns.to_rules(max_leaves)
     assert rules.n_leaves <= max_leaves
     users = USERS  # noqa: F841  # DuckDB reads it by its name
     answered = duckdb.sql(rules.to_sql("users", name="the action")).df()["the action"]
     assert answered.tolist() == [rules.decide(user) for user in USERS.to_dict("records")]
 
 
-def test_sql_decides_as_the_tree_for_the_logs_users(log: hs.Log, policy: hs.Started):
-    rules = policy.to_rules()
+def test_sql_decides_as_the_tree_for_the_logs_users(log: hs.Log, eight: Rules):
     rng = np.random.default_rng(4)
     ages, cities = rng.normal(50, 30, 500).round(), rng.choice(["Rome", "O'Fallon", "Oslo", ""], 500)
     frame = pd.DataFrame({"age": ages, AWKWARD: cities})
     contexts = np.array([log.encoding.encode({**user, "member": None}) for user in frame.to_dict("records")])
-    answered = duckdb.sql(f"SELECT {rules.to_sql()} AS chosen FROM frame").df()["chosen"]
-    assert answered.tolist() == [ACTIONS[a] for a in rules.actions(contexts)]
+    answered = duckdb.sql(f"SELECT {eight.to_sql()} AS chosen FROM frame").df()["chosen"]
+    assert answered.tolist() == [ACTIONS[a] for a in eight.actions(contexts)]
 
 
 def test_levels_for_what_is_missing_and_for_the_rest_are_in_the_sql():
     """A tree whose lists hold "missing" and "other": a column of text where each level wants its own action."""
     from headstart.judgement.rules.columns import IsAmong
-    from headstart.judgement.rules.rules import Rules
     from headstart.judgement.rules.tree import Leaf, Split
     from headstart.logs.encoding import Encoding
 
@@ -153,7 +163,7 @@ def test_the_cost_by_hand():
     """No contexts; chances of 1/2. Rows (0, 1), (1, 0), (0, 1), (1, 0): others predict each outcome exactly, so no
     residual is left, and action 0 instead of 1 earns 1 more in every row."""
     log = hs.Log([0, 1, 0, 1], [1.0, 0.0, 1.0, 0.0], None, [0.5] * 4, n_actions=2)
-    cost = find_cost(log, np.zeros(4, dtype=np.int64), np.ones(4, dtype=np.int64))
+    cost = find_cost(log, np.zeros(4, dtype=np.int64), np.ones(4, dtype=np.int64), predict_others(log).inside)
     assert cost.value == pytest.approx(1.0)
     assert cost.standard_error == pytest.approx(0.0)
 
@@ -168,7 +178,7 @@ def test_costs_cover():
     truth = float((_gains(rng_truth)[np.arange(200_000), best_of] - _gains(rng_truth)[:, 1]).mean())
     for seed in range(100):
         log = make_log(600, seed=seed)
-        cost = find_cost(log, _best_actions(log), np.ones(len(log), dtype=np.int64))
+        cost = find_cost(log, _best_actions(log), np.ones(len(log), dtype=np.int64), predict_others(log).inside)
         covered += cost.low <= truth <= cost.high
     assert covered >= 89
 
@@ -199,18 +209,17 @@ def test_a_forest_is_copied(log: hs.Log):
     assert make_rules(forest, log, 4).agreement > 0.8
 
 
-def test_text_and_json(policy: hs.Started):
-    rules = policy.to_rules()
-    assert f'if {AWKWARD} is "O\'Fallon":' in str(rules)
-    assert "simplicity costs" in str(rules)
-    told = json.loads(json.dumps(rules.to_dict()))
+def test_text_and_json(eight: Rules):
+    assert f'if {AWKWARD} is "O\'Fallon":' in str(eight)
+    assert "simplicity costs" in str(eight)
+    told = json.loads(json.dumps(eight.to_dict()))
     assert told["tree"]["question"]["is_among"] == ["O'Fallon"]
     assert told["tree"]["yes"]["action"] == "a,b"
 
 
-def test_a_column_that_is_asked_for_must_be_there(policy: hs.Started):
+def test_a_column_that_is_asked_for_must_be_there(eight: Rules):
     with pytest.raises(hs.errors.ContextError, match="'age'"):
-        policy.to_rules().decide({AWKWARD: "Rome"})
+        eight.decide({AWKWARD: "Rome"})
 
 
 def test_what_has_no_literal_is_said():

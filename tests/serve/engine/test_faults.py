@@ -12,7 +12,7 @@ from headstart.serve.store.sqlite import SQLiteStore
 from tests.serve.experiments import Clock, make_config
 from tests.serve.faults import count_calls, count_writes, run_failing_call, run_failing_write
 
-STRIDE = 17
+STRIDE = 37
 
 
 def test_every_so_many_writes_and_fsyncs_of_the_disk_may_fail(tmp_path, disk):

@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from contextlib import ExitStack, contextmanager
 from functools import partial
 
@@ -17,6 +16,7 @@ import pytest
 
 from headstart.serve.client import Client, RequestFailed
 from headstart.serve.http.access import draw_key
+from tests.cli.calling import call_headstart
 from tests.serve.in_process import USER
 from tests.serve.logs import write_leaked
 from tests.serve.waiting import wait
@@ -32,6 +32,22 @@ actions = ["image", "video", "text"]
 contexts = { age = "number", likes_videos = ["yes", "no"] }
 oracle = "ThompsonGaussian"
 """
+
+
+REFUSED = "postgresql://ann:s3cret@127.0.0.1:1/ads"
+
+
+def _run_process(*arguments, cwd, **environment):
+    """`headstart ...` to its end, as a process."""
+    return subprocess.run(
+        [sys.executable, "-m", "headstart.cli", *arguments],
+        capture_output=True, text=True, cwd=cwd, env={**os.environ, **environment}, timeout=60,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def _wide_terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "400")
 
 
 @contextmanager
@@ -95,7 +111,7 @@ def test_what_was_acknowledged_over_http_survives_a_kill(tmp_path):
         threads = [threading.Thread(target=load, args=(number,)) for number in range(4)]
         for thread in threads:
             thread.start()
-        time.sleep(1.0)
+        wait(lambda: len(acknowledged) > 40, 60)
         process.send_signal(signal.SIGKILL)
         for thread in threads:
             thread.join(30)
@@ -131,12 +147,11 @@ def test_sigterm_answers_what_is_in_flight_and_closes(tmp_path):
         ("[experiments", "is not TOML"),
     ],
 )
+@pytest.mark.usefixtures("_wide_terminal")
 def test_a_bad_configuration_is_one_line_and_exit_code_1(tmp_path, text, message):
+    """The port in use, below, is one in a process of its own."""
     (tmp_path / "bad.toml").write_text(text)
-    told = subprocess.run(
-        [sys.executable, "-m", "headstart.cli", "serve", "bad.toml"],
-        capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "COLUMNS": "400"}, timeout=60,
-    )  # fmt: skip
+    told = call_headstart("serve", "bad.toml", cwd=tmp_path)
     assert told.returncode == 1
     assert "Traceback" not in told.stderr
     assert message in told.stderr
@@ -154,20 +169,20 @@ def test_no_password_is_printed_at_the_start(tmp_path, postgres):
 @pytest.mark.parametrize(
     "address",
     [
-        "postgresql://ann:s3cret@127.0.0.1:1/ads",
+        REFUSED,
         "postgresql://127.0.0.1:1/ads?user=ann&password=s3cret",
         "postgresql://ann:s3cret%zz@127.0.0.1/ads",
         "postgresql://ann:s3cret@127.0.0.1/ads?nonsense=1",
         "mysql://ann:s3cret@127.0.0.1/ads",
     ],
 )
+@pytest.mark.usefixtures("_wide_terminal")
 def test_no_password_is_in_an_error(tmp_path, address):
+    """The first in processes of their own: whatever they print in any way is looked at."""
     (tmp_path / "ads.toml").write_text(CONFIG.replace("ads.sqlite", address))
+    run = _run_process if address == REFUSED else call_headstart
     for command in (("serve", "ads.toml"), ("store", "verify", "ads.toml"), ("store", "verify", address)):
-        told = subprocess.run(
-            [sys.executable, "-m", "headstart.cli", *command],
-            capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "COLUMNS": "400"}, timeout=60,
-        )  # fmt: skip
+        told = run(*command, cwd=tmp_path)
         assert told.returncode == 1
         assert "Error:" in told.stderr
         assert "s3cret" not in told.stdout + told.stderr
@@ -199,10 +214,9 @@ def test_sighup_reads_the_configuration_again_keys_included(tmp_path):
         wait(lambda: httpx.post(f"{address}/v1/ads/decide", json={"context": USER}).status_code == 401)
         bearer = {"Authorization": f"Bearer {secret}"}
         wait(lambda: httpx.post(f"{address}/v1/new/decide", json={}, headers=bearer).status_code == 200, 30)
-        command = [sys.executable, "-m", "headstart.cli", "reload", address]
-        told = subprocess.run([*command, "--key", secret], capture_output=True, text=True)
+        told = _run_process("reload", address, "--key", secret, cwd=tmp_path)
         assert told.stdout == "ads: taken up\nnew: taken up\n"
-        refused = subprocess.run(command, capture_output=True, text=True)
+        refused = call_headstart("reload", address, cwd=tmp_path)
         assert (refused.returncode, "Traceback" in refused.stderr) == (1, False)
         assert "an API key is needed" in refused.stderr
         assert process.poll() is None
@@ -211,21 +225,15 @@ def test_sighup_reads_the_configuration_again_keys_included(tmp_path):
 def test_a_port_in_use_is_one_line_and_exit_code_1(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         (tmp_path / "ads.toml").write_text(CONFIG.replace("port = 0", f"port = {taken.getsockname()[1]}"))
-        told = subprocess.run(
-            [sys.executable, "-m", "headstart.cli", "serve", "ads.toml"],
-            capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "COLUMNS": "400"}, timeout=60,
-        )  # fmt: skip
+        told = _run_process("serve", "ads.toml", cwd=tmp_path, COLUMNS="400")
     assert told.returncode == 1
     assert "Traceback" not in told.stderr
     assert "cannot be listened on: Address already in use" in told.stderr
     assert not (tmp_path / "ads.sqlite").exists()  # nothing was opened
 
 
-def test_keys_are_made_in_the_terminal():
-    told = subprocess.run(
-        [sys.executable, "-m", "headstart.cli", "keys", "new", "shop", "--scopes", "decide,read"],
-        capture_output=True, text=True,
-    )  # fmt: skip
+def test_keys_are_made_in_the_terminal(tmp_path):
+    told = _run_process("keys", "new", "shop", "--scopes", "decide,read", cwd=tmp_path)
     assert told.returncode == 0
     assert re.search(r"hs_shop_[\w-]{43}", told.stdout)
     assert re.search(r'shop = \{ sha256 = "[0-9a-f]{64}", scopes = \["decide", "read"\] \}', told.stdout)

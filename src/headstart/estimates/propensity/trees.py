@@ -12,6 +12,7 @@ import numpy as np
 from headstart.arrays import Bools, Floats, Integers
 from headstart.estimates.cells import Residuals, every_so_many, find_steps, stands_out
 from headstart.estimates.cross_fit import cross_fit
+from headstart.estimates.one_thread import one_thread
 from headstart.logs.log import Log
 
 STAGES = (5, 10, 20, 40, 80)  # numbers of rounds of boosting, of which the rows left out choose one
@@ -31,10 +32,8 @@ def is_off(log: Log, chances: Floats) -> bool:
 
 def boost_chances(log: Log, folds: Integers) -> Floats:
     """Every row's chances by boosted trees of the other folds, (n, K), as many rounds as suit the rows left out."""
-    from threadpoolctl import threadpool_limits
-
     stages = STAGES if log.n_actions <= _MANY_ACTIONS else STAGES[:-1]
-    with threadpool_limits(1):  # sums of several threads have no order
+    with one_thread():
         staged = cross_fit(folds, len(stages) * log.n_actions, _Boosting(log, stages))
     chances = staged.reshape(len(log), len(stages), log.n_actions)
     taken = chances[np.arange(len(log)), :, log.actions]

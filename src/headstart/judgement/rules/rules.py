@@ -148,18 +148,21 @@ def make_rules(
     copied = decide_rows(tree, rows.contexts, rows.encoding)
     agreement = float(np.mean(copied == choices))
     made = Rules(tree, tuple(rows.action_names), rows.encoding, agreement, len(rows))
+    predicted = predict_others(rows).inside
     try:
-        value, policy_value = doubly_robust(rows, copied), doubly_robust(rows, choices)
+        value, policy_value = (doubly_robust(rows, chosen, predicted=predicted) for chosen in (copied, choices))
     except LogError as error:
         return replace(made, note=f"What they earn cannot be told from the log: {error}.")
-    return replace(made, value=value, policy_value=policy_value, cost=find_cost(rows, choices, copied))
+    return replace(made, value=value, policy_value=policy_value, cost=find_cost(rows, choices, copied, predicted))
 
 
-def find_cost(log: Log, choices: Integers, copied: Integers) -> Cost:
-    """What one choice of actions earns more than another, (n,) each, from what each row says of both."""
+def find_cost(log: Log, choices: Integers, copied: Integers, predicted: Floats) -> Cost:
+    """What one choice of actions earns more than another, (n,) each, from what each row says of both.
+
+    `predicted`: what `predict_others` says of the rows.
+    """
     n, rows = len(log), np.arange(len(log))
     assert log.propensities is not None
-    predicted = predict_others(log)[0]
     terms = robust_terms(log.actions, log.outcomes, np.minimum(1.0 / log.propensities, np.sqrt(n)), predicted)
     apart = terms[rows, choices] - terms[rows, copied]
     value = float(apart.mean())

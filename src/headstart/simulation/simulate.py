@@ -12,7 +12,7 @@ import numpy as np
 
 from headstart import kernels
 from headstart.arrays import Bools, Floats, Integers
-from headstart.checks import check_whole
+from headstart.checks import check_whole, every
 from headstart.displayed import Display, Displayed
 from headstart.errors import OptionError, OutcomeError
 from headstart.kernels import draw_outcome, draw_user, expected_outcomes, play, update
@@ -21,6 +21,7 @@ from headstart.logs.log import Log
 from headstart.numerals import number
 from headstart.parts import Oracle, OracleAbilities, State, is_oracle
 from headstart.simulation.spreading import check_jobs, spread
+from headstart.simulation.streams import streams_of
 from headstart.simulation.waiting import Waiting
 
 _MOST_CHECKPOINTS = 200
@@ -152,6 +153,7 @@ def _run(
 
     `seen` gets the smallest and the largest outcome: kernels do not check, so their caller can.
     """
+    seen[0], seen[1] = np.inf, -np.inf
     regret = 0.0
     start = 0
     for c in range(checkpoints.size):
@@ -260,21 +262,15 @@ class _Lives:
     def run(self, run: int) -> list[tuple[Floats, float]]:
         """The regret of each policy and the seconds that it took."""
         for_world, for_policy = streams_of(self.seed, run)
-        drawn = self.world.draw(np.random.default_rng(for_world))
+        drawn = self.world.draw(for_world.begin())
         found = []
         for made in self.policies:
             started, regret = time.perf_counter(), np.empty(self.checkpoints.size)
             met = drawn.again()
-            policy = _make(made, met, np.random.default_rng(for_policy))
+            policy = _make(made, met, for_policy.begin())
             _run_policy(met, _delayed(policy, self.delay, self.batch, met), self.checkpoints, regret)
             found.append((regret, time.perf_counter() - started))
         return found
-
-
-def streams_of(seed: int, run: int) -> list[np.random.SeedSequence]:
-    """The randomness of one run: its world's, and that of each of its policies."""
-    # What SeedSequence(seed, spawn_key=(run,)).spawn(2) has, without the parent, which nobody draws from.
-    return [np.random.SeedSequence(seed, spawn_key=(run, child)) for child in range(2)]
 
 
 def _delayed(policy: Oracle, delay: int, batch: int, drawn: Drawn) -> Oracle:
@@ -299,18 +295,9 @@ def _run_policy(drawn: Drawn, policy: Oracle, checkpoints: Integers, out: Floats
     if state is None:
         _run_plain(drawn, policy, checkpoints, out)
         return
-    seen = np.array([np.inf, -np.inf])
-    arguments = (
-        drawn.kernel_state,
-        state,
-        np.ones(drawn.n_actions, dtype=np.bool_),
-        np.empty(drawn.n_features),
-        np.empty(drawn.n_actions),
-        checkpoints,
-        seen,
-        out,
-    )
-    kernels.compiled(_run, *kernels.states_in(arguments), allocates=False)(*arguments)
+    seen = np.empty(2)
+    room = np.empty(drawn.n_features), np.empty(drawn.n_actions)
+    kernels.call(_run, drawn.kernel_state, state, every(drawn.n_actions), *room, checkpoints, seen, out)
     low, high = abilities.outcome_range
     if seen[0] < low or seen[1] > high:
         raise OutcomeError(

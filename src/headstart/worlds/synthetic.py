@@ -23,7 +23,7 @@ from headstart.kernels import (
     kernel,
 )
 from headstart.kernels.arrays import copy_into, make_chances, total
-from headstart.kernels.random import draw_below, draw_category, draw_uniform
+from headstart.kernels.random import draw_below, draw_category, draw_uniform, draw_uniforms
 from headstart.logs.log import Log
 from headstart.randomness import as_words
 from headstart.worlds.drawn import DrawnWorld, TruePopulation, freeze
@@ -93,8 +93,9 @@ def _split(chance: float, out: Floats) -> None:
 
 @kernel
 def _draw_full_user(state: SyntheticState) -> None:
+    draw_uniforms(state.rng, state.user)
     for j in range(state.user.size):
-        state.user[j] = 2.0 * draw_uniform(state.rng) - 1.0
+        state.user[j] = 2.0 * state.user[j] - 1.0
 
 
 @implements(draw_user, SyntheticState)

@@ -195,7 +195,9 @@ class BudgetEvaluator(CompiledEvaluator[BudgetState]):
         self._means = means.copy()
         self._effective_sizes = effective_sizes.copy()
         is_known = effective_sizes > 0
-        answers, spreads = (np.where(is_known, values, 0.0) for values in (means, variances))
+        answers, spreads = means.copy(), variances.copy()
+        if not all(is_known.tolist()):
+            answers[~is_known] = spreads[~is_known] = 0.0
         super().__init__(log, BudgetState(answers, effective_sizes.copy(), spreads))
         self.answerable = is_known
 

@@ -111,7 +111,7 @@ class WarmStart(Wrapper):
         n_actions = oracle.n_actions
         self._answered = _find_answered(told, n_actions)
         self._virtual_plays = np.zeros(n_actions, dtype=np.int64)
-        self._is_due = np.ones(1, dtype=np.bool_)
+        self._is_due = np.array([True])
         self._is_spent = False  # the log will never answer again: nothing is ever due
         self._phase = Entry(offline_phase, allocates=False, keeps_gil=False)  # it may take a second
 
@@ -323,7 +323,7 @@ def _check_parts(asked: OracleAbilities, told: EvaluatorAbilities) -> None:
 def _find_answered(told: EvaluatorAbilities, n_actions: int) -> Bools:
     """The actions of virtual plays, (K,): those that the log can ever answer for; all, if there are none."""
     known = told.answerable
-    return np.array(known) if known is not None and known.any() else np.ones(n_actions, dtype=np.bool_)
+    return np.array(known) if known is not None and any(known.tolist()) else np.ones(n_actions, dtype=np.bool_)
 
 
 def _as_columns(decide_on: Sequence[str | int] | None, evaluator: Evaluator, n_columns: int) -> Integers:

@@ -145,6 +145,7 @@ def _fill_from_rows(actions: Integers, outcomes: Floats, weights: Floats, sums: 
 
 _FROM_ROWS = Entry(_fill_from_rows, allocates=False, keeps_gil=False)
 
+
 class Ratio(NamedTuple):
     """A sum of terms over a sum of divisors, and what each row has to do with it."""
 

@@ -36,7 +36,7 @@ def copy_state(state: S) -> S:
             values.append(value.copy() if value.flags.writeable else value)
         else:
             values.append(copy_state(value) if is_state(value) else value)
-    return cast(S, tuple.__new__(type(state), values))  # type: ignore[type-var]
+    return tuple.__new__(type(state), values)  # type: ignore[type-var]
 
 
 def save_state(state: object) -> dict[str, NDArray[np.generic]]:

@@ -13,7 +13,9 @@ def warm(policy: Oracle) -> None:
     """Let the policy say its chances and a copy decide, wait and learn twice: the policy itself stays as it is.
 
     Of a policy that holds a log only the oracle within is copied, and each layer around it rehearses what it does
-    itself when it learns. Every process, the service's too, warms by this function alone. Compiled entry points belong to the types of a state, so what the copy has compiled its original finds ready in
+    itself when it learns. Every process, the service's too, warms by this function alone.
+
+    Compiled entry points belong to the types of a state, so what the copy has compiled its original finds ready in
     this process, and every other process on the disk.
     """
     n_features = OracleAbilities(policy).n_features

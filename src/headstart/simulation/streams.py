@@ -11,10 +11,11 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
 from numpy.random.bit_generator import ISpawnableSeedSequence
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from headstart.arrays import Words
 from headstart.kernels import Entry, kernel
@@ -39,19 +40,19 @@ class Stream(ISpawnableSeedSequence):
         """The same by numpy, for whoever wants more of it than a generator."""
         return np.random.SeedSequence(self._seed, spawn_key=self._key)
 
-    def generate_state(self, n_words: int, dtype: DTypeLike = np.uint32) -> NDArray[np.uint32 | np.uint64]:
+    def generate_state(self, n_words: int, dtype: Any = np.uint32) -> NDArray[np.uint32 | np.uint64]:
         """Words to begin a generator with."""
         if n_words == self._words.size and dtype is np.uint64:
             return self._words
         return self.sequence.generate_state(n_words, dtype)
 
-    def spawn(self, n_children: int) -> list[np.random.SeedSequence]:
+    def spawn(self, n_children: int) -> list[Any]:
         """Streams of its own, other ones with each call."""
         return self.sequence.spawn(n_children)
 
     def begin(self) -> np.random.Generator:
         """A generator at the stream's first number."""
-        return np.random.Generator(np.random.PCG64(self))
+        return np.random.Generator(np.random.PCG64(self))  # type: ignore[arg-type]  # its stubs know numpy's own alone
 
 
 def streams_of(seed: int, run: int) -> Sequence[Stream]:
@@ -64,7 +65,7 @@ def streams_of(seed: int, run: int) -> Sequence[Stream]:
 @cache
 def _as_entropy(seed: int) -> Words:
     """A seed in words of 32 bits, the lowest first; a spawn key follows after at least as many as the pool has."""
-    left, words = operator.index(seed), []
+    left, words = operator.index(seed), list[int]()
     if left < 0:
         raise ValueError(f"seed must be at least 0, got {seed}")
     while left or len(words) < _POOL:
@@ -90,7 +91,7 @@ def _begin(seed: Words, run: int, pool: Words, out: Words) -> None:
 
 @kernel
 def _mix(seed: Words, run: np.uint64, child: np.uint64, pool: Words) -> None:
-    """Fill the pool from seed, run and child: what comes first fills it, each word is mixed with each, then the rest."""
+    """Fill the pool from seed, run and child: the first words fill it, each is mixed with each, then the rest."""
     constant = _FIRST_IN
     for i in range(pool.size):
         pool[i], constant = _hash(seed[i], constant)

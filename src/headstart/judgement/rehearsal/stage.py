@@ -41,9 +41,7 @@ class Stage:
         from joblib import parallel_config
 
         worlds = LogWorlds(self._evidence, scenario)
-        truths = [
-            worlds.draw_truth(streams_of(self._seed, run)[0].begin()) for run in range(self._runs)
-        ]
+        truths = [worlds.draw_truth(streams_of(self._seed, run)[0].begin()) for run in range(self._runs)]
         candidates = {
             name: Candidate(policy, floor, self._evidence, self._per_day, LEVEL, {})
             for name, (policy, floor) in self._policies.items()

@@ -189,8 +189,8 @@ def simulate(
     world
         A world's settings (`worlds.Synthetic(...)`, ...).
     policies
-        By name: a function (drawn world, log, rng) -> policy, called in each run; or a policy, which each
-        run copies and, if it has `reseed`, gives its own randomness.
+        By name: a function (drawn world, log, rng) -> policy, called for each run, which makes a new one each
+        time; or a policy, which each run copies and, if it has `reseed`, gives its own randomness.
     rounds, runs, seed
         Each run has its own streams, spawned from the seed, so the result depends neither on `n_jobs` nor
         on the other policies. All policies of a run meet the same log and the same users.

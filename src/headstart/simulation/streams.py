@@ -59,6 +59,7 @@ def streams_of(seed: int, run: int) -> Sequence[Stream]:
     """The randomness of one run: its world's, and that of each of its policies."""
     words = np.empty((2, 4), dtype=np.uint64)
     _BEGIN(_as_entropy(seed), run, np.empty(_POOL, dtype=np.uint64), words)
+    words.setflags(write=False)  # whoever asks a stream for them gets these
     return [Stream(seed, (run, child), words[child]) for child in range(2)]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,12 @@ Context = Floats  # (d,)
 Available = Bools | Sequence[int] | NDArray[np.integer[Any]] | None
 
 NO_CONTEXT: Context = np.empty(0)
+
+
+@cache
+def every(n_actions: int) -> Bools:
+    """The mask of all actions, one for all who ask: nobody writes to a mask."""
+    return np.ones(n_actions, dtype=np.bool_)
 
 
 def check_whole(name: str, value: Any, low: int = 1) -> int:

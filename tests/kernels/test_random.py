@@ -20,6 +20,7 @@ from headstart.kernels.random import (
     draw_gamma,
     draw_normal,
     draw_uniform,
+    draw_uniforms,
     draw_word,
     normal_quantile,
 )
@@ -56,6 +57,16 @@ def _fill_words(words, out):
 def _fill_uniforms(words, out):
     for i in range(out.size):
         out[i] = draw_uniform(words)
+
+
+def test_uniforms_at_once_are_those_drawn_in_turn():
+    for n in (0, 1, 7):
+        words = np.array([1, 2, 3, 2**63 + 4], dtype=np.uint64)
+        others, one_by_one, at_once = words.copy(), np.empty(n), np.empty(n)
+        compiled(_fill_uniforms)(words, one_by_one)
+        compiled(draw_uniforms)(others, at_once)
+        assert one_by_one.tolist() == at_once.tolist()
+        assert words.tolist() == others.tolist()
 
 
 def _fill_below(words, n, out):

@@ -11,7 +11,9 @@ import pytest
 
 import headstart as hs
 from headstart.errors import OptionError
-from headstart.simulation.simulate import Curve, streams_of
+from headstart.simulation import simulate as simulating
+from headstart.simulation.simulate import Curve
+from headstart.simulation.streams import streams_of
 from tests.catalogue import ORACLES
 from tests.plain import Plain
 from tests.warmstart.test_warmstart import CONTEXT_FREE
@@ -116,6 +118,19 @@ def test_a_policy_s_numbers_do_not_depend_on_its_company():
     after = hs.simulate(CLICKS, {"first": matched, "matched": matched}, rounds=50, runs=6, seed=4)
     np.testing.assert_array_equal(after["matched"].regrets, alone.regrets)
     np.testing.assert_array_equal(after["first"].regrets, alone.regrets)
+
+
+def test_runs_set_up_one_by_one_have_the_same_numbers(monkeypatch):
+    """Set up together or not, and whatever the rows of their logs allow."""
+    policies = {"ipsw": ucb_ipsw, "matched": matched, "again": matched}
+    together = hs.simulate(CLICKS, policies, rounds=50, runs=12, seed=4)
+    for limits in ({"_TOGETHER": 1}, {"_TOGETHER": 5}, {"_ROWS_TOGETHER": 1}):
+        with monkeypatch.context() as patched:
+            for name, value in limits.items():
+                patched.setattr(simulating, name, value)
+            apart = hs.simulate(CLICKS, policies, rounds=50, runs=12, seed=4)
+        for name in policies:
+            np.testing.assert_array_equal(apart[name].regrets, together[name].regrets)
 
 
 def test_more_runs_begin_with_the_same_runs():

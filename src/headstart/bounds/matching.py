@@ -98,7 +98,7 @@ def expected_shortfall(plays: float, rows: ArrayLike, shares: ArrayLike) -> floa
 
     `rows` and `shares` are N(c) and P_c of its strata, (C,).
     """
-    from scipy.special import betainc  # here: scipy is half of the time to import headstart
+    from headstart.special import betainc
 
     strata, repeats = np.unique(np.column_stack([rows, shares]), axis=0, return_counts=True)
     n, p = strata[:, 0], strata[:, 1]

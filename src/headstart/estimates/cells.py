@@ -45,7 +45,7 @@ def stands_out(steps: Floats, terms: Sequence[Residuals], least: float) -> bool:
 
     Sums of a variance below `least` are not near normal, and are not judged.
     """
-    from scipy.special import ndtri
+    from headstart.special import ndtri
 
     n_cells = steps.shape[1] * (steps.shape[1] - 1) // 2 * len(terms)
     limit = _MARGIN - float(ndtri(_CHANCE / 2.0 / max(n_cells, 1)))

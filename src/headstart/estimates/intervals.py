@@ -117,7 +117,7 @@ def tilt_of(shares: Floats) -> float:
 
 def mean_intervals(found: MeanSpread, shape: OutcomeShape, skewnesses: Floats, level: float) -> tuple[Floats, Floats]:
     """Lower and upper ends at this level, (m,) each; `skewnesses` are those of the rows of each mean."""
-    from scipy.special import ndtri, stdtrit
+    from headstart.special import ndtri, stdtrit
 
     means, sizes = found.means, np.maximum(found.sizes, 1e-9)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

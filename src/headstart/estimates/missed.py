@@ -60,7 +60,7 @@ def missed_by(log: Log, predicted: Floats, shares: Floats | None = None) -> Miss
 def _find_bent(log: Log, contexts: Floats, shares: Floats, predicted: Floats) -> Floats:
     """The squares of what curves were found to move each mean by, (K,), chance taken off. What all actions show
     together counts for each."""
-    from scipy.special import chdtri
+    from headstart.special import chdtri
 
     actions, outcomes, k = log.actions, log.outcomes, log.n_actions
     plain, _ = share_rows(actions, k, np.ones(actions.size), contexts)

@@ -169,7 +169,7 @@ def _compare(
 ) -> float:
     """The chance of values so far from one common value, (J,), given their variances and, between periods that share
     units, covariances: the smaller of that of their scatter and of their trend over the periods, twice."""
-    from scipy.special import fdtrc
+    from headstart.special import fdtrc
 
     covariance = np.diag(variances)
     if rows.units is not None:

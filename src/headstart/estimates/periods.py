@@ -125,7 +125,7 @@ def compare_shares(periods: Periods, actions: Integers, n_actions: int, units: I
     Actions of which fewer than five rows are to be expected in a period are taken together. The rows of one unit are
     not drawn one by one: the statistic is divided by how much that makes counts vary (Rao and Scott 1981).
     """
-    from scipy.special import chdtrc
+    from headstart.special import chdtrc
 
     n, rows = actions.size, periods.rows
     totals = np.bincount(actions, minlength=n_actions)

@@ -112,7 +112,7 @@ def find_shift(contexts: Floats, users: Floats, units: Integers | None = None) -
     beyond it 1 - c / T^2, as James and Stein (1961) shrink: users who are the log's own people cost nothing in 19
     samples of 20, and a difference of many standard errors is followed. Rows of one of its `units` count as one.
     """
-    from scipy.special import chdtri
+    from headstart.special import chdtri
 
     ours, theirs = standardise(contexts, users)
     values, vectors = np.linalg.eigh(ours.T @ ours / len(ours)) if ours.shape[1] else (np.zeros(0), np.zeros((0, 0)))

@@ -230,6 +230,6 @@ def _shrunk(variance: float, size: float, pooled: float, rows: float) -> float:
 
 def widening(size: float) -> float:
     """Student's 97.5 % quantile over the normal's."""
-    from scipy.special import stdtrit
+    from headstart.special import stdtrit
 
     return float(stdtrit(max(size - 1.0, 0.0) + PRIOR_ROWS, 0.975)) / _NORMAL

@@ -38,7 +38,7 @@ def judge_totals(
 
     `floors` are chances below which that of so few cannot lie. NaN where no weight is known.
     """
-    from scipy.special import gammainc, gammaincc
+    from headstart.special import gammainc, gammaincc
 
     totals, variances, largest, fewest, most = np.broadcast_arrays(totals, variances, largest, fewest, most)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -63,7 +63,7 @@ def least_chances(propensities: Floats, codes: Integers, shape: tuple[int, int])
 
 def judge_counts(observed: Floats, expected: Floats, variances: Floats, users: Floats) -> Floats:
     """Chances of counts as far from the expected ones as these, each a sum of `users` independent draws."""
-    from scipy.special import betainc
+    from headstart.special import betainc
 
     observed, expected, variances, users = np.broadcast_arrays(observed, expected, variances, users)
     skewed = judge_sums(observed - expected, variances, np.ones(observed.shape))
@@ -77,7 +77,7 @@ def judge_counts(observed: Floats, expected: Floats, variances: Floats, users: F
 
 def judge_sums(sums: Floats, variances: Floats, steps: Floats) -> Floats:
     """Chances of centred sums as far from 0 as these."""
-    from scipy.special import gammainc
+    from headstart.special import gammainc
 
     sums, variances, steps = np.broadcast_arrays(sums, variances, steps)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

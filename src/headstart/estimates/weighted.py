@@ -28,7 +28,8 @@ from numpy.typing import NDArray
 
 from headstart.arrays import Floats, Integers
 from headstart.estimates.summary import Summary
-from headstart.kernels import compiled, kernel
+from headstart.kernels import Entry, compiled, kernel
+from headstart.kernels.arrays import largest
 
 
 class HasWeightedSums(Protocol):
@@ -96,16 +97,18 @@ def weigh_sums(sums: HasWeightedSums) -> WeightedMeans:
 def weigh_rows(actions: Integers, outcomes: Floats, weights: Floats, n_actions: int) -> WeightedMeans:
     """From rows in memory: deviations are taken before they are squared, so that no digits are lost."""
     out = np.empty((4, n_actions))
-    given = (_as_own(actions, np.int64), _as_own(outcomes), _as_own(weights), float(np.max(weights)))
-    compiled(_fill_from_rows, allocates=False)(*given, np.zeros((5, n_actions)), out)
+    given = _as_own(actions, np.int64), _as_own(outcomes), _as_own(weights)
+    _FROM_ROWS(*given, np.zeros((5, n_actions)), out)
     return WeightedMeans(*out)
 
 
 def _as_own(values: NDArray[np.generic], kind: type = np.float64) -> NDArray[Any]:
     """The values in one piece and as if they could not be written to: one compiled function does for all callers."""
-    view: NDArray[Any] = np.ascontiguousarray(values, dtype=kind).view()
-    view.setflags(write=False)
-    return view
+    own: NDArray[Any] = np.ascontiguousarray(values, dtype=kind)
+    if own.flags.writeable:
+        own = own.view()
+        own.setflags(write=False)
+    return own
 
 
 def _fill_from_sums(w: Floats, wy: Floats, wyy: Floats, ww: Floats, wwy: Floats, wwyy: Floats, out: Floats) -> None:
@@ -117,14 +120,13 @@ def _fill_from_sums(w: Floats, wy: Floats, wyy: Floats, ww: Floats, wwy: Floats,
         errors[a] = _error(w[a], _no_less_than_0(wwyy[a] - 2.0 * m * wwy[a] + m * m * ww[a]), sizes[a])
 
 
-def _fill_from_rows(
-    actions: Integers, outcomes: Floats, weights: Floats, largest: float, sums: Floats, out: Floats
-) -> None:
+def _fill_from_rows(actions: Integers, outcomes: Floats, weights: Floats, sums: Floats, out: Floats) -> None:
     """Weights over the largest of them: the answers do not change, and no square overflows."""
+    top = largest(weights) if weights.size else 1.0
     w, wy, ww, scatter, spread = sums[0], sums[1], sums[2], sums[3], sums[4]
     means, errors, sizes, scatters = out[0], out[1], out[2], out[3]
     for i in range(actions.size):
-        a, weight = actions[i], weights[i] / largest
+        a, weight = actions[i], weights[i] / top
         w[a] += weight
         wy[a] += weight * outcomes[i]
         ww[a] += weight * weight
@@ -133,12 +135,15 @@ def _fill_from_rows(
     for i in range(actions.size):
         a = actions[i]
         apart = outcomes[i] - means[a]
-        moved = weights[i] / largest * apart
+        moved = weights[i] / top * apart
         scatter[a] += moved * apart
         spread[a] += moved * moved
     for a in range(w.size):
         scatters[a] = scatter[a] / w[a] if ww[a] > 0.0 else 0.0
         errors[a] = _error(w[a], spread[a], sizes[a])
+
+
+_FROM_ROWS = Entry(_fill_from_rows, allocates=False, keeps_gil=False)
 
 
 class Ratio(NamedTuple):

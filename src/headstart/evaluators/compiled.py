@@ -19,6 +19,7 @@ from headstart.arrays import Bools, Floats
 from headstart.checks import NO_CONTEXT, check_action, check_context
 from headstart.errors import LogError
 from headstart.kernels import Entry, get_outcome, get_variance, implements, is_exhausted
+from headstart.kernels.arrays import extremes
 from headstart.kernels.states import SavedArrays, load_state, save_state
 from headstart.logs.any_log import AnyLog
 from headstart.logs.encoding import Encoding
@@ -35,6 +36,9 @@ def _get_outcome(state: kernels.State, context: Floats, action: int) -> float:
 
 def _is_exhausted(state: kernels.State) -> bool:
     return kernels.is_exhausted(state)
+
+
+_EXTREMES = Entry(extremes, allocates=False, keeps_gil=False)
 
 
 class CompiledEvaluator(ABC, Generic[S]):
@@ -54,7 +58,7 @@ class CompiledEvaluator(ABC, Generic[S]):
     def __init__(self, log: AnyLog, state: S) -> None:
         self._log = log
         if isinstance(log, Log):
-            self.outcome_range = float(log.outcomes.min()), float(log.outcomes.max())
+            self.outcome_range = _EXTREMES(log.outcomes)
             if self.answers_with_rows:
                 self.answerable = np.bincount(log.actions, minlength=log.n_actions) > 0
             self._take(log.n_actions, log.contexts, state)
@@ -191,7 +195,9 @@ class BudgetEvaluator(CompiledEvaluator[BudgetState]):
         self._means = means.copy()
         self._effective_sizes = effective_sizes.copy()
         is_known = effective_sizes > 0
-        answers, spreads = (np.where(is_known, values, 0.0) for values in (means, variances))
+        answers, spreads = means.copy(), variances.copy()
+        if not all(is_known.tolist()):
+            answers[~is_known] = spreads[~is_known] = 0.0
         super().__init__(log, BudgetState(answers, effective_sizes.copy(), spreads))
         self.answerable = is_known
 

@@ -101,7 +101,7 @@ def group_variance(n_groups: Floats, between: Floats, within: Floats, group_size
     (Athey, Tibshirani and Wager 2019, section 4.1). The difference may fall below 0 by chance; as in grf,
     it is replaced by its mean given that the true value is not negative, under a flat prior.
     """
-    from scipy.special import erfc  # here, and not above: scipy is half of the time to import headstart
+    from headstart.special import erfc
 
     noise = within / (group_size - 1)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -167,7 +167,7 @@ def direct_method(
     Its standard error is a jackknife's: 30 groups of rows, dealt by lot, are left out in turn and the regression is
     fitted anew. It knows nothing of a regression of the wrong shape.
     """
-    from scipy.special import stdtrit
+    from headstart.special import stdtrit
 
     level = check_number("level", level, 0.0, 1.0)
     chances = as_chances(policy, log)

@@ -1,6 +1,6 @@
 """Compiled kernels: the one room that imports numba. See ARCHITECTURE.md, "Speed by composition"."""
 
-from headstart.kernels.compile import Entry, compiled, entry, is_compiling, kernel
+from headstart.kernels.compile import Entry, call, compiled, entry, is_compiling, kernel
 from headstart.kernels.composition import states_in
 from headstart.kernels.dispatch import State, implements, is_implemented, may_allocate
 from headstart.kernels.verbs import (
@@ -27,6 +27,7 @@ __all__ = [
     "Entry",
     "State",
     "absorb",
+    "call",
     "compiled",
     "draw_context",
     "draw_outcome",

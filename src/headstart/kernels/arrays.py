@@ -31,6 +31,15 @@ def largest(values: Floats) -> float:
 
 
 @kernel
+def extremes(values: Floats) -> tuple[float, float]:
+    """The smallest and the largest of at least one value."""
+    low = high = values[0]
+    for i in range(1, values.size):
+        low, high = min(low, values[i]), max(high, values[i])
+    return low, high
+
+
+@kernel
 def total(values: Floats) -> float:
     """The sum of all values."""
     result = 0.0

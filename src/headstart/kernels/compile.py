@@ -108,6 +108,11 @@ def _compile_once(dispatcher: Callable[P, T], folder: Path) -> None:
 compiled = cast(_Compiles, cache(_compile))
 
 
+def call(function: Callable[..., T], *arguments: object, allocates: bool = False) -> T:
+    """What `function` gives for these arguments, compiled for the states in them."""
+    return compiled(function, *states_in(arguments), allocates=allocates)(*arguments)
+
+
 def entry(
     function: Callable[..., T], *arguments: object, allocates: bool = True, keeps_gil: bool = True
 ) -> Callable[..., T]:

@@ -20,6 +20,7 @@ from headstart.kernels.dispatch import Function, has_implementation, implementat
 
 # What they do changes with numba's version, which is in the key, or with Python's, which is in numba's own.
 _NOT_OURS = {*sys.stdlib_module_names, "numba", "numpy", "scipy"}
+_NO_STATES = frozenset({np.ndarray, int, float, bool})  # what states are made of: a simulator asks by the thousand
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), range, np.generic, np.dtype)
 
 
@@ -54,10 +55,12 @@ def states_in(values: Iterable[object]) -> list[type]:
     """The NamedTuple classes found in these values, nested ones included, each as often as it stands."""
     found: list[type] = []
     for value in values:
-        if isinstance(value, tuple):
-            if _is_state(type(value)):
-                found.append(type(value))
-            found += states_in(value)
+        kind = type(value)
+        if kind in _NO_STATES or not isinstance(value, tuple):
+            continue
+        if kind is not tuple:
+            found.append(kind)
+        found += states_in(value)
     return found
 
 

@@ -40,6 +40,28 @@ def draw_uniform(words: Words) -> float:
 
 
 @kernel
+def draw_uniforms(words: Words, out: Floats) -> None:
+    """Fill `out` with what `draw_uniform` would give in turn.
+
+    The words stay in registers in between: an array might be `out` for all that a compiler knows, so that each draw
+    by itself waits for the one before to be written. A user of six columns costs a third.
+    """
+    a, b, c, d = words[0], words[1], words[2], words[3]
+    for j in range(out.size):
+        total = a + d
+        result = ((total << _U23) | (total >> _U41)) + a
+        t = b << _U17
+        c ^= a
+        d ^= b
+        b ^= c
+        a ^= d
+        c ^= t
+        d = (d << _U45) | (d >> _U19)
+        out[j] = float(result >> _U11) * _TO_UNIT
+    words[0], words[1], words[2], words[3] = a, b, c, d
+
+
+@kernel
 def draw_below(words: Words, n: int) -> int:
     """Uniform on 0..n-1; its bias is below n / 2^53."""
     return int(draw_uniform(words) * n)

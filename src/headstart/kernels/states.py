@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from typing import Annotated, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +30,13 @@ def is_state(value: object) -> bool:
 
 def copy_state(state: S) -> S:
     """A state whose writable arrays are its own; read-only ones are shared."""
-    assert isinstance(state, tuple)  # not by `_rebuild`: a simulator copies states by the thousand
-    return tuple.__new__(type(state), [copy_state(value) if is_state(value) else _own(value) for value in state])
+    values: list[object] = []  # not by `_rebuild`: a simulator copies states by the thousand
+    for value in cast(tuple[object, ...], state):
+        if isinstance(value, np.ndarray):
+            values.append(value.copy() if value.flags.writeable else value)
+        else:
+            values.append(copy_state(value) if is_state(value) else value)
+    return tuple.__new__(type(state), values)  # type: ignore[type-var]
 
 
 def save_state(state: object) -> dict[str, NDArray[np.generic]]:

@@ -49,6 +49,7 @@ def encode_columns(contexts: Any, context_names: Sequence[str] | None, n_rows: i
 
 
 @cache
+@cache
 def number_columns(n: int) -> tuple[str, ...]:
     """The names of columns that nobody named: x0, x1, ..."""
     return tuple(f"x{j}" for j in range(n))

@@ -150,16 +150,20 @@ class Log(Displayed):
         return log
 
     @classmethod
-    def of_drawn(cls, actions: Integers, outcomes: Floats, contexts: Floats, propensity_matrix: Floats) -> Log:
+    def of_drawn(
+        cls, actions: Integers, outcomes: Floats, contexts: Floats, propensities: Floats, propensity_matrix: Floats
+    ) -> Log:
         """The log that a world drew: nothing is checked, for nobody else wrote these arrays, and they become its own.
 
-        Checking costs ten times what drawing a hundred rows does. Actions are 0..K-1, K the matrix's columns.
+        Checking costs ten times what drawing a hundred rows does. Actions are 0..K-1, K the matrix's columns; each
+        array is in one piece.
         """
         log = cls.__new__(cls)
-        log._drawn_contexts = log.contexts = read_only(contexts)
-        log.actions, log.outcomes = read_only(actions), read_only(outcomes)
-        log.propensity_matrix = read_only(propensity_matrix)
-        log.propensities = read_only(propensity_matrix[np.arange(actions.size), actions])
+        for values in (actions, outcomes, contexts, propensities, propensity_matrix):
+            values.setflags(write=False)
+        log._drawn_contexts = log.contexts = contexts
+        log.actions, log.outcomes = actions, outcomes
+        log.propensities, log.propensity_matrix = propensities, propensity_matrix
         log.n_actions, log.n_features = propensity_matrix.shape[1], contexts.shape[1]
         log.action_names, log.context_names = tuple(range(log.n_actions)), number_columns(log.n_features)
         log._index = {k: k for k in range(log.n_actions)}

@@ -25,6 +25,7 @@ from headstart.checks import (
     check_context,
     check_number,
     check_outcome,
+    every,
 )
 from headstart.kernels.states import SavedArrays, copy_state, load_state, reseed_state, save_state
 from headstart.kernels.tally import Tallied
@@ -74,7 +75,7 @@ class CompiledOracle(Policy, ABC, Generic[S]):
         self.n_actions = n_actions
         self.n_features = n_features
         self._n_seen = n_features  # the length of the context that the kernels see
-        self._all = np.ones(n_actions, dtype=np.bool_)
+        self._all = every(n_actions)
         self._state = state
         # Bound when first asked for: a simulator's loop takes kernel_state and never asks.
         self._play: Callable[..., int] | None = None

@@ -7,7 +7,7 @@ from typing import cast
 import numpy as np
 
 from headstart.arrays import Bools, Floats, Integers
-from headstart.kernels import compiled, kernel, states_in
+from headstart.kernels import call, kernel
 from headstart.kernels.choice import fill_uniform
 from headstart.kernels.states import copy_state
 from headstart.oracles.lin_worth import LinearLearning, mix_chances
@@ -51,7 +51,7 @@ class LinearForesight:
         self._available = everything if available is None else np.ascontiguousarray(available)
         self._foreseen = new_forecast(len(contexts), n_actions, n_models)
         given = (self._state, self._contexts, self._available, self._foreseen)
-        compiled(_glance_rows, *states_in(given), allocates=False)(*given)
+        call(_glance_rows, *given)
 
     def __call__(self, oracle: Oracle, rows: Integers | slice) -> Floats:
         """The chances of these users, (n, K), by an oracle of the same belief."""
@@ -60,5 +60,5 @@ class LinearForesight:
         chosen = np.arange(len(self._contexts))[rows]
         out = np.empty((chosen.size, self._available.shape[1]))
         given = (state, self._contexts, self._available, self._foreseen, chosen, out)
-        compiled(_fill_rows, *states_in(given), allocates=False)(*given)
+        call(_fill_rows, *given)
         return out

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from copy import deepcopy
-from dataclasses import dataclass
 from typing import Generic, TypeGuard, TypeVar
 
 import numpy as np
@@ -33,7 +32,10 @@ def _ask(part: object, ability: str, default: _T) -> _T:
 
 def missing_method(part: object, *methods: str) -> str | None:
     """The first of these methods that the part does not have; None if it has them all."""
-    return next((method for method in methods if not callable(_ask(part, method, None))), None)
+    for method in methods:
+        if not callable(getattr(part, method, None)):
+            return method
+    return None
 
 
 def is_oracle(thing: object) -> TypeGuard[Oracle]:
@@ -41,11 +43,13 @@ def is_oracle(thing: object) -> TypeGuard[Oracle]:
     return not isinstance(thing, type) and missing_method(thing, "play") is None
 
 
-@dataclass(frozen=True)
 class Abilities(Generic[_Part]):
     """What an oracle, an evaluator and a source of contexts may all offer."""
 
-    part: _Part
+    __slots__ = ("part",)  # no dataclass: a simulator asks parts by the thousand
+
+    def __init__(self, part: _Part) -> None:
+        self.part = part
 
     @property
     def kernel_state(self) -> State | None:
@@ -115,9 +119,10 @@ def load_parts(parts: Mapping[str, object], saved: Saved) -> None:
         raise
 
 
-@dataclass(frozen=True)
 class OracleAbilities(Abilities[Oracle]):
     """What an oracle may offer beyond `play`, `update` and `probabilities`."""
+
+    __slots__ = ()
 
     @property
     def outcome_range(self) -> tuple[float, float]:
@@ -210,9 +215,10 @@ class OracleAbilities(Abilities[Oracle]):
         return deepcopy(self.part) if made is None else made()
 
 
-@dataclass(frozen=True)
 class EvaluatorAbilities(Abilities[Evaluator]):
     """What an evaluator may offer beyond `get_outcome`. One that keeps its log as `log` has said most of it."""
+
+    __slots__ = ()
 
     @property
     def n_actions(self) -> int | None:

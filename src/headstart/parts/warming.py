@@ -10,7 +10,10 @@ from headstart.parts.wrapper import Wrapper, layers
 
 
 def warm(policy: Oracle) -> None:
-    """Let the policy say its chances and a copy decide, wait and learn once: the policy itself stays as it is.
+    """Let the policy say its chances and a copy decide, wait and learn twice: the policy itself stays as it is.
+
+    Of a policy that holds a log only the oracle within is copied, and each layer around it rehearses what it does
+    itself when it learns. Every process, the service's too, warms by this function alone.
 
     Compiled entry points belong to the types of a state, so what the copy has compiled its original finds ready in
     this process, and every other process on the disk.
@@ -27,7 +30,15 @@ def warm(policy: Oracle) -> None:
         abilities.expect(seen, action)
         abilities.release(seen, action)
     low, high = abilities.outcome_range
-    twin.update(seen, action, min(max(0.0, low), high))
+    outcome = min(max(0.0, low), high)
+    for _ in range(2):  # a forest has trees after the first one, which learn the second in another way
+        twin.update(seen, action, outcome)
+        twin.probabilities(seen)
+    seen = context
+    for layer in layers(policy):
+        if isinstance(layer, Wrapper):
+            layer.rehearse(seen, action, outcome)
+            seen = layer.seen(seen)
 
 
 def _find_learner(policy: Oracle, context: ContextLike) -> tuple[Oracle, ContextLike]:

@@ -68,6 +68,10 @@ class Wrapper(Policy, ABC):
         """Learn a user's outcome."""
         self.inner.update(self.seen(context), action, outcome)
 
+    def rehearse(self, context: ContextLike, action: int, outcome: float) -> None:
+        """Do to copies what `update` does with kernels of this layer's own, so that they are there (`warm`)."""
+        return
+
     @property
     def waits(self) -> bool:
         """Whether it matters to the inner oracle what is in flight."""

@@ -77,7 +77,7 @@ def pool_normal(precisions: Floats, informations: Floats, centre: Floats, base: 
 
 def pool_binary(successes: Floats, failures: Floats, first: float, second: float) -> Floats:
     """The evidence, (2^S,), of each set of sources for one chance ~ Beta(first, second) of a success, (S,) counts."""
-    from scipy.special import betaln
+    from headstart.special import betaln
 
     sets = list_sets(successes.size).astype(np.float64)
     found: Floats = betaln(first + sets @ successes, second + sets @ failures) - betaln(first, second)

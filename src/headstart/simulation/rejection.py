@@ -108,7 +108,7 @@ def live(
     else:
         scratch = (np.empty(log.n_features), np.ones(log.n_actions, dtype=np.bool_))
         whole = (state, *scratch, log.contexts, log.actions, log.outcomes, log.propensities, *arguments)
-        kernels.compiled(_run, *kernels.states_in(whole), allocates=False)(*whole)
+        kernels.call(_run, *whole)
     n, seen = int(done[0]), int(done[1])
     if n == 0:
         raise LogError(f"{policy!r} agreed with none of {order.size} events")

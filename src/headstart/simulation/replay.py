@@ -191,7 +191,7 @@ def _replay_compiled(state: State, events: Events, order: Integers, outcomes: Fl
         *(events.contexts, events.actions, events.outcomes, events.pools, events.pool_of, order),
         *(np.empty(events.n_features), np.empty(events.n_actions, dtype=np.bool_), outcomes, done),
     )
-    kernels.compiled(_run, *kernels.states_in(arguments), allocates=False)(*arguments)
+    kernels.call(_run, *arguments)
 
 
 def _replay_plain(policy: Oracle, events: Events, order: Integers, outcomes: Floats, done: Integers) -> None:

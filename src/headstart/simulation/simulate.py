@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
@@ -12,7 +12,7 @@ import numpy as np
 
 from headstart import kernels
 from headstart.arrays import Bools, Floats, Integers
-from headstart.checks import check_whole
+from headstart.checks import check_whole, every
 from headstart.displayed import Display, Displayed
 from headstart.errors import OptionError, OutcomeError
 from headstart.kernels import draw_outcome, draw_user, expected_outcomes, play, update
@@ -20,10 +20,12 @@ from headstart.kernels.arrays import largest
 from headstart.logs.log import Log
 from headstart.numerals import number
 from headstart.parts import Oracle, OracleAbilities, State, is_oracle
-from headstart.simulation.spreading import check_jobs, spread
+from headstart.simulation.spreading import check_jobs, spread_blocks
+from headstart.simulation.streams import Stream, streams_of
 from headstart.simulation.waiting import Waiting
 
 _MOST_CHECKPOINTS = 200
+_TOGETHER, _ROWS_TOGETHER = 8, 10_000  # runs that are set up together, and rows of their logs
 
 
 class Drawn(Protocol):
@@ -152,6 +154,7 @@ def _run(
 
     `seen` gets the smallest and the largest outcome: kernels do not check, so their caller can.
     """
+    seen[0], seen[1] = np.inf, -np.inf
     regret = 0.0
     start = 0
     for c in range(checkpoints.size):
@@ -186,8 +189,8 @@ def simulate(
     world
         A world's settings (`worlds.Synthetic(...)`, ...).
     policies
-        By name: a function (drawn world, log, rng) -> policy, called in each run; or a policy, which each
-        run copies and, if it has `reseed`, gives its own randomness.
+        By name: a function (drawn world, log, rng) -> policy, called for each run, which makes a new one each
+        time; or a policy, which each run copies and, if it has `reseed`, gives its own randomness.
     rounds, runs, seed
         Each run has its own streams, spawned from the seed, so the result depends neither on `n_jobs` nor
         on the other policies. All policies of a run meet the same log and the same users.
@@ -237,13 +240,17 @@ def simulate(
     regrets = {name: np.empty((runs, checkpoints.size)) for name in policies}
     seconds = dict.fromkeys(policies, 0.0)
     lives = _Lives(world, tuple(policies.values()), checkpoints, seed, delay, batch)
-    for run, found in enumerate(spread(lives.run, runs, n_jobs)):
+    for run, found in enumerate(spread_blocks(lives.run, runs, n_jobs)):
         for name, (regret, took) in zip(policies, found, strict=True):
             regrets[name][run] = regret
             seconds[name] += took
             if progress is not None:
                 progress(1)
     return {name: Curve(checkpoints, regrets[name], seconds[name]) for name in policies}
+
+
+_Begun = tuple[Drawn, Stream]  # a run's world, and its policies' randomness
+_Lived = tuple[Floats, float]  # a policy's regret in a run, and the seconds that it took
 
 
 @dataclass(frozen=True)
@@ -257,24 +264,48 @@ class _Lives:
     delay: int
     batch: int
 
-    def run(self, run: int) -> list[tuple[Floats, float]]:
-        """The regret of each policy and the seconds that it took."""
-        for_world, for_policy = streams_of(self.seed, run)
-        drawn = self.world.draw(np.random.default_rng(for_world))
-        found = []
-        for made in self.policies:
-            started, regret = time.perf_counter(), np.empty(self.checkpoints.size)
-            met = drawn.again()
-            policy = _make(made, met, np.random.default_rng(for_policy))
-            _run_policy(met, _delayed(policy, self.delay, self.batch, met), self.checkpoints, regret)
-            found.append((regret, time.perf_counter() - started))
-        return found
+    def run(self, runs: Sequence[int]) -> list[list[_Lived]]:
+        """Of each run, the regret of each policy and the seconds that it took."""
+        return [lived for begun in _together(self._draw(runs)) for lived in self._run_together(begun)]
+
+    def _draw(self, runs: Sequence[int]) -> Iterator[_Begun]:
+        for run in runs:
+            for_world, for_policy = streams_of(self.seed, run)
+            yield self.world.draw(for_world.begin()), for_policy
+
+    def _run_together(self, begun: list[_Begun]) -> list[list[_Lived]]:
+        """A policy is made for each of the worlds before it lives in any of them.
+
+        The interpreter and the compiled loop then take turns less often, and each finds what it needs in the
+        processor's caches.
+        """
+        lived: list[list[_Lived]] = [[] for _ in begun]
+        for i, made in enumerate(self.policies):
+            started = time.perf_counter()
+            is_last = i == len(self.policies) - 1  # nobody meets the worlds after it
+            met = [drawn if is_last else drawn.again() for drawn, _ in begun]
+            policies = [_make(made, drawn, stream.begin()) for drawn, (_, stream) in zip(met, begun, strict=True)]
+            regrets = [np.empty(self.checkpoints.size) for _ in begun]
+            for drawn, policy, regret in zip(met, policies, regrets, strict=True):
+                _run_policy(drawn, _delayed(policy, self.delay, self.batch, drawn), self.checkpoints, regret)
+            seconds = (time.perf_counter() - started) / len(begun)
+            for found, regret in zip(lived, regrets, strict=True):
+                found.append((regret, seconds))
+        return lived
 
 
-def streams_of(seed: int, run: int) -> list[np.random.SeedSequence]:
-    """The randomness of one run: its world's, and that of each of its policies."""
-    # What SeedSequence(seed, spawn_key=(run,)).spawn(2) has, without the parent, which nobody draws from.
-    return [np.random.SeedSequence(seed, spawn_key=(run, child)) for child in range(2)]
+def _together(begun: Iterator[_Begun]) -> Iterator[list[_Begun]]:
+    """Several runs at a time; fewer where their logs are long."""
+    group: list[_Begun] = []
+    n_rows = 0
+    for one in begun:
+        group.append(one)
+        n_rows += len(one[0].log)
+        if len(group) == _TOGETHER or n_rows >= _ROWS_TOGETHER:
+            yield group
+            group, n_rows = [], 0
+    if group:
+        yield group
 
 
 def _delayed(policy: Oracle, delay: int, batch: int, drawn: Drawn) -> Oracle:
@@ -299,18 +330,9 @@ def _run_policy(drawn: Drawn, policy: Oracle, checkpoints: Integers, out: Floats
     if state is None:
         _run_plain(drawn, policy, checkpoints, out)
         return
-    seen = np.array([np.inf, -np.inf])
-    arguments = (
-        drawn.kernel_state,
-        state,
-        np.ones(drawn.n_actions, dtype=np.bool_),
-        np.empty(drawn.n_features),
-        np.empty(drawn.n_actions),
-        checkpoints,
-        seen,
-        out,
-    )
-    kernels.compiled(_run, *kernels.states_in(arguments), allocates=False)(*arguments)
+    seen = np.empty(2)
+    room = np.empty(drawn.n_features), np.empty(drawn.n_actions)
+    kernels.call(_run, drawn.kernel_state, state, every(drawn.n_actions), *room, checkpoints, seen, out)
     low, high = abilities.outcome_range
     if seen[0] < low or seen[1] > high:
         raise OutcomeError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TypeVar
 
 from threadpoolctl import threadpool_limits
@@ -27,15 +28,20 @@ def spread(run_one: Callable[[int], T], runs: int, n_jobs: int | None = None) ->
     threads of this process, for compiled runs let Python's lock go. A run has its own randomness by its number, so
     the numbers are the same wherever it is computed. An interruption or an error ends the rest.
     """
+    return spread_blocks(partial(_run_each, run_one), runs, n_jobs)
+
+
+def spread_blocks(run_block: Callable[[Sequence[int]], list[T]], runs: int, n_jobs: int | None = None) -> Iterator[T]:
+    """The same, for somebody who computes several runs together: what `run_block` has for each of them."""
     here = os.getpid()
     with threadpool_limits(1, user_api="blas"):  # the runs are the workers; more would only wait for each other
-        yield run_one(0)  # compiles what there is to compile before workers would wait for it
+        yield from run_block(range(1))  # compiles what there is to compile before workers would wait for it
         from joblib import Parallel, delayed
 
         workers = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator", pre_dispatch="all")
         size = max((runs - 1) // (_BLOCKS * _count(workers.n_jobs)), 1)
         blocks = [range(first, min(first + size, runs)) for first in range(1, runs, size)]
-        for found in workers(delayed(_run_block)(run_one, block, here) for block in blocks):
+        for found in workers(delayed(_run_limited)(run_block, block, here) for block in blocks):
             yield from found
 
 
@@ -45,9 +51,13 @@ def _count(n_jobs: int) -> int:
     return max(int(effective_n_jobs(n_jobs)), 1)
 
 
-def _run_block(run_one: Callable[[int], T], block: Sequence[int], home: int) -> list[T]:
+def _run_each(run_one: Callable[[int], T], block: Sequence[int]) -> list[T]:
+    return [run_one(run) for run in block]
+
+
+def _run_limited(run_block: Callable[[Sequence[int]], list[T]], block: Sequence[int], home: int) -> list[T]:
     """The runs of a block. In `home`, the process that asked, BLAS is limited already: to look for it takes ms."""
     if os.getpid() == home:
-        return [run_one(run) for run in block]
+        return run_block(block)
     with threadpool_limits(1, user_api="blas"):
-        return [run_one(run) for run in block]
+        return run_block(block)

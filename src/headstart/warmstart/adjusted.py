@@ -25,7 +25,7 @@ from headstart.kernels import (
 )
 from headstart.kernels.dispatch import State
 from headstart.kernels.ridge import N_SCRATCH, PHI, dot, factors_of, learn_row, padded
-from headstart.kernels.states import load_state, save_state
+from headstart.kernels.states import copy_state, load_state, save_state
 from headstart.parts import ContextLike, Oracle, OracleAbilities, Saved, Wrapper, load_parts, save_parts
 from headstart.warmstart.forwarding import expect_inner, fill_inner, play_inner, release_inner
 
@@ -227,6 +227,11 @@ class Adjusted(Wrapper):
         user = check_context(context, self.n_features)
         chosen, came = check_action(action, self.n_actions), check_outcome(outcome)
         self.oracle.update(None, chosen, float(self._adjust(self._line, user, chosen, came)))
+
+    def rehearse(self, context: ContextLike, action: int, outcome: float) -> None:
+        """Let a copy of the line learn from a user."""
+        user = np.zeros(self.n_features) if context is None else check_context(context, self.n_features)
+        self._adjust(copy_state(self._line), user, action, outcome)
 
     def get_state(self) -> Saved:
         """The oracle's state, and the line's."""

@@ -75,7 +75,7 @@ class LogContexts(_Source[LogContextsState]):
         fixed = logged.view()
         fixed.setflags(write=False)
         n_features = logged.shape[1]
-        online = np.empty((_FIRST_CAPACITY, n_features))
+        online = np.zeros((_FIRST_CAPACITY, n_features))  # not empty: a policy's digest is of all of it
         super().__init__(LogContextsState(fixed, online, np.zeros(1, dtype=np.int64), as_words(rng)), n_features)
 
     def reserve(self, n_more: int) -> None:
@@ -83,7 +83,7 @@ class LogContexts(_Source[LogContextsState]):
         state = self.kernel_state
         needed = int(state.n_online[0]) + n_more
         if needed > state.online.shape[0]:
-            online = np.empty((max(needed, 2 * state.online.shape[0]), self.n_features))
+            online = np.zeros((max(needed, 2 * state.online.shape[0]), self.n_features))
             online[: state.online.shape[0]] = state.online
             self.kernel_state = state._replace(online=online)
 

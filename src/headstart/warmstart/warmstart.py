@@ -89,13 +89,15 @@ class WarmStart(Wrapper):
     ) -> None:
         if schedule not in ("each-round", "batch"):
             raise OptionError(f"schedule must be 'each-round' or 'batch', got {schedule!r}")
-        _check_parts(oracle, evaluator)
+        asked, told = OracleAbilities(oracle), EvaluatorAbilities(evaluator)
+        _check_parts(asked, told)
         self.oracle, self.evaluator, self.schedule = oracle, evaluator, schedule
-        self._low, self._high = (float(limit) for limit in self.outcome_range)
+        low, high = asked.outcome_range
+        self._low, self._high = float(low), float(high)
         self._users = VirtualUsers(contexts, oracle, evaluator, rng)
         n_columns = self._users.n_features
         self._columns = _as_columns(decide_on, evaluator, n_columns)
-        needed = OracleAbilities(oracle).n_features
+        needed = asked.n_features
         if needed == 0:  # context-free: there is nothing to hand over
             self._columns = self._columns[:0]
         elif needed and self._columns.size != needed:
@@ -103,12 +105,13 @@ class WarmStart(Wrapper):
                 f"the oracle decides on {needed} columns, but decide_on leaves {self._columns.size} of the log's"
             )
         # A permutation of all columns is a choice too.
-        self._sees_all = self._columns.size == n_columns and self._columns.tolist() == list(range(n_columns))
+        self._sees_all = self._columns.tolist() == list(range(n_columns))
         self._n_features = n_columns if self._columns.size or self._users.grows else 0
         self._context = np.zeros(n_columns)
-        self._answered = _find_answered(evaluator, self.n_actions)
-        self._virtual_plays = np.zeros(self.n_actions, dtype=np.int64)
-        self._is_due = np.ones(1, dtype=np.bool_)
+        n_actions = oracle.n_actions
+        self._answered = _find_answered(told, n_actions)
+        self._virtual_plays = np.zeros(n_actions, dtype=np.int64)
+        self._is_due = np.array([True])
         self._is_spent = False  # the log will never answer again: nothing is ever due
         self._phase = Entry(offline_phase, allocates=False, keeps_gil=False)  # it may take a second
 
@@ -146,9 +149,11 @@ class WarmStart(Wrapper):
     @property
     def kernel_state(self) -> WarmStartState | None:
         """The whole as one NamedTuple for the compiled loops, or None if a part has no kernels."""
-        oracle, evaluator = OracleAbilities(self.oracle).kernel_state, EvaluatorAbilities(self.evaluator).kernel_state
-        users = self._users.kernel_state
-        if oracle is None or evaluator is None or users is None:
+        oracle = OracleAbilities(self.oracle).kernel_state
+        if oracle is None:
+            return None
+        evaluator, users = EvaluatorAbilities(self.evaluator).kernel_state, self._users.kernel_state
+        if evaluator is None or users is None:
             return None
         return WarmStartState(
             oracle,
@@ -296,17 +301,17 @@ class WarmStart(Wrapper):
         return f"WarmStart({self.oracle!r}, {self.evaluator!r}, virtual plays {self._virtual_plays.tolist()})"
 
 
-def _check_parts(oracle: Oracle, evaluator: Evaluator) -> None:
+def _check_parts(asked: OracleAbilities, told: EvaluatorAbilities) -> None:
     """Both are what they should be, and speak of the same actions and outcomes."""
-    for part, methods in ((oracle, ("play", "update")), (evaluator, ("get_outcome",))):
+    oracle: Oracle = asked.part
+    for part, methods in ((oracle, ("play", "update")), (told.part, ("get_outcome",))):
         lacking = missing_method(part, *methods)
         if lacking is not None:
             raise OptionError(f"{type(part).__name__} has no {lacking}: WarmStart(oracle, evaluator, ...)")
-    told = EvaluatorAbilities(evaluator)
     known = told.n_actions
     if known not in (None, oracle.n_actions):
         raise OptionError(f"the oracle has {oracle.n_actions} actions, the evaluator {known}")
-    low, high = OracleAbilities(oracle).outcome_range
+    low, high = asked.outcome_range
     least, most = told.outcome_range or (low, high)
     if least < low or most > high:
         raise OptionError(
@@ -315,10 +320,10 @@ def _check_parts(oracle: Oracle, evaluator: Evaluator) -> None:
         )
 
 
-def _find_answered(evaluator: Evaluator, n_actions: int) -> Bools:
+def _find_answered(told: EvaluatorAbilities, n_actions: int) -> Bools:
     """The actions of virtual plays, (K,): those that the log can ever answer for; all, if there are none."""
-    told = EvaluatorAbilities(evaluator).answerable
-    return np.array(told) if told is not None and told.any() else np.ones(n_actions, dtype=np.bool_)
+    known = told.answerable
+    return np.array(known) if known is not None and any(known.tolist()) else np.ones(n_actions, dtype=np.bool_)
 
 
 def _as_columns(decide_on: Sequence[str | int] | None, evaluator: Evaluator, n_columns: int) -> Integers:

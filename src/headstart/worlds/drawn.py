@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Self, TypeVar
 
 import numpy as np
@@ -57,18 +58,32 @@ class DrawnWorld:
         self.n_actions = log.n_actions
         self.n_features = n_features
         self.kernel_state = state
-        self.population = population  # the true distribution of contexts, as WarmStart's `contexts`
-        self._draw_user = Entry(_draw_user, allocates=False)
-        self._draw_outcome = Entry(_draw_outcome, allocates=False)
-        self._expected_outcomes = Entry(_expected_outcomes, allocates=False)
+        self._population = population
+
+    @cached_property
+    def population(self) -> TruePopulation | None:
+        """The true distribution of contexts, as WarmStart's `contexts`, from its first draw on."""
+        return None if self._population is None else self._population.again()
 
     def again(self) -> DrawnWorld:
         """The same world from the same first user on, and the same population from its first draw on."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__, kernel_state=copy_state(self.kernel_state))
-        if self.population is not None:
-            twin.population = self.population.again()
+        twin.__dict__.pop("population", None)
         return twin
+
+    # Bound when first asked for: a simulator's loop takes kernel_state and never asks.
+    @cached_property
+    def _draw_user(self) -> Entry[None]:
+        return Entry(_draw_user, allocates=False)
+
+    @cached_property
+    def _draw_outcome(self) -> Entry[float]:
+        return Entry(_draw_outcome, allocates=False)
+
+    @cached_property
+    def _expected_outcomes(self) -> Entry[None]:
+        return Entry(_expected_outcomes, allocates=False)
 
     def draw_user(self) -> Floats:
         """The next user's context."""

@@ -23,7 +23,7 @@ from headstart.kernels import (
     kernel,
 )
 from headstart.kernels.arrays import copy_into, make_chances, total
-from headstart.kernels.random import draw_below, draw_category, draw_uniform
+from headstart.kernels.random import draw_below, draw_category, draw_uniform, draw_uniforms
 from headstart.logs.log import Log
 from headstart.randomness import as_words
 from headstart.worlds.drawn import DrawnWorld, TruePopulation, freeze
@@ -93,8 +93,9 @@ def _split(chance: float, out: Floats) -> None:
 
 @kernel
 def _draw_full_user(state: SyntheticState) -> None:
+    draw_uniforms(state.rng, state.user)
     for j in range(state.user.size):
-        state.user[j] = 2.0 * draw_uniform(state.rng) - 1.0
+        state.user[j] = 2.0 * state.user[j] - 1.0
 
 
 @implements(draw_user, SyntheticState)
@@ -133,16 +134,26 @@ def _fill_propensities(state: SyntheticState, context: Floats, out: Floats) -> N
 
 
 def _draw_log(
-    state: SyntheticState, contexts: Floats, actions: Integers, outcomes: Floats, propensities: Floats
+    state: SyntheticState,
+    bias: float,
+    actions: Integers,
+    outcomes: Floats,
+    contexts: Floats,
+    propensities: Floats,
+    policy: Floats,
 ) -> None:
     for i in range(actions.size):
         _draw_full_user(state)
         if state.chances.size:
-            _split(state.chances[draw_below(state.rng, state.chances.size)], propensities[i])
+            _split(state.chances[draw_below(state.rng, state.chances.size)], policy[i])
         else:
-            _fill_policy(state, state.user, propensities[i])
-        actions[i] = draw_category(state.rng, propensities[i])
-        outcomes[i] = draw_outcome(state, actions[i])
+            _fill_policy(state, state.user, policy[i])
+        action = draw_category(state.rng, policy[i])
+        actions[i] = action
+        outcomes[i] = draw_outcome(state, action)
+        if action == 0:
+            outcomes[i] += bias
+        propensities[i] = policy[i, action]
         for j in range(state.visible.size):
             contexts[i, j] = state.user[state.visible[j]]
 
@@ -224,14 +235,11 @@ class Synthetic:
         )
         state = SyntheticState(*drawn, np.zeros(self._d), as_words(rng))
         population = SyntheticPopulation(SyntheticState(*drawn, np.zeros(self._d), as_words(rng)))
-        contexts = np.empty((self.n_log, visible.size))
-        actions, outcomes = np.empty(self.n_log, dtype=np.int64), np.empty(self.n_log)
-        propensities = np.empty((self.n_log, self.n_actions))
-        kernels.compiled(_draw_log, SyntheticState, allocates=False)(state, contexts, actions, outcomes, propensities)
-        if self.bias:
-            outcomes[actions == 0] += self.bias
-        log = Log.of_drawn(actions, outcomes, contexts, propensities)
-        return DrawnWorld(log, visible.size, state, population)
+        n = self.n_log
+        actions, outcomes, contexts = np.empty(n, dtype=np.int64), np.empty(n), np.empty((n, visible.size))
+        rows = actions, outcomes, contexts, np.empty(n), np.empty((n, self.n_actions))
+        kernels.call(_draw_log, state, float(self.bias), *rows)
+        return DrawnWorld(Log.of_drawn(*rows), visible.size, state, population)
 
     @cached_property
     def _same_in_each_draw(self) -> tuple[Floats, Floats, Integers]:

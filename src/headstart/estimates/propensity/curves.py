@@ -31,7 +31,7 @@ def expand(log: Log) -> Floats | None:
 
 def is_curved(log: Log, chances: Floats, expanded: Floats) -> bool:
     """Whether the residuals of some action go with some column or curve beyond noise."""
-    from scipy.special import ndtri
+    from headstart.special import ndtri
 
     taken = log.actions[:, None] == np.arange(log.n_actions)
     sums = (taken - chances).T @ expanded

@@ -127,7 +127,7 @@ def overlooked(finding: PropensityFinding) -> Floats:
     propensities are off by less than 3.3 of its standard errors; where that is less than what is called a fault, as
     much less could be overlooked.
     """
-    from scipy.special import ndtri
+    from headstart.special import ndtri
 
     if not finding.is_checked:
         return np.ones(len(finding.actions))

@@ -76,7 +76,7 @@ def _differ(tallies: Mapping[str, LifeTally], policy: str, other: str, runs: Shu
 
 def _interval(value: float, error: float, means: Floats, runs: Shuffles, level: float) -> tuple[float, float]:
     """By Student's distribution; where actions are rare it may reach further on one side."""
-    from scipy.special import stdtrit
+    from headstart.special import stdtrit
 
     times = float(stdtrit(runs.shuffles - 1, 0.5 + level / 2.0))
     below, above = sides(means, runs.shuffles) if runs.acceptance.rests_on_loans else (0.0, 0.0)

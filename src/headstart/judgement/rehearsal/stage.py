@@ -11,7 +11,8 @@ from headstart.judgement.rehearsal.policies import AB_TEST, TODAY, WINNER, Candi
 from headstart.judgement.rehearsal.rehearsal import DayKnown, Outlook, OverWorlds
 from headstart.judgement.rehearsal.worlds import Evidence, LogWorlds, Scenario, Truth
 from headstart.parts import Oracle
-from headstart.simulation.simulate import simulate, streams_of
+from headstart.simulation.simulate import simulate
+from headstart.simulation.streams import streams_of
 
 LEVEL = 0.95  # with which the best action is known
 
@@ -40,9 +41,7 @@ class Stage:
         from joblib import parallel_config
 
         worlds = LogWorlds(self._evidence, scenario)
-        truths = [
-            worlds.draw_truth(np.random.default_rng(streams_of(self._seed, run)[0])) for run in range(self._runs)
-        ]
+        truths = [worlds.draw_truth(streams_of(self._seed, run)[0].begin()) for run in range(self._runs)]
         candidates = {
             name: Candidate(policy, floor, self._evidence, self._per_day, LEVEL, {})
             for name, (policy, floor) in self._policies.items()

@@ -82,7 +82,7 @@ class Witness(Wrapper):
     """A policy, and beside it the day on which its users' outcomes tell the best action; it changes nothing."""
 
     def __init__(self, policy: Oracle, variances: Floats, per_day: int, level: float) -> None:
-        from scipy.special import ndtri
+        from headstart.special import ndtri
 
         k = policy.n_actions
         quantile = float(ndtri(1.0 - (1.0 - level) / max(k - 1, 1)))  # one side, as many times as there are others

@@ -136,7 +136,7 @@ def _thinned(batches: Iterator[pa.RecordBatch], threshold: float, share: float) 
 
 def _draw_copies(batch: pa.RecordBatch, threshold: float, share: float) -> Integers:
     """How many of each group's rows are taken: the binomial's quantile at what the key says, uniform on (0, 1)."""
-    from scipy.special import bdtr, bdtrik
+    from headstart.special import bdtr, bdtrik
 
     copies = as_array(batch["copies"], np.int64)
     rate = share / threshold

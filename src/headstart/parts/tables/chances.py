@@ -8,7 +8,7 @@ import numpy as np
 
 from headstart import kernels
 from headstart.arrays import Bools, Floats, Integers
-from headstart.kernels import compiled, states_in
+from headstart.kernels import call
 from headstart.kernels.dispatch import has_implementation
 from headstart.kernels.states import copy_state
 from headstart.parts.abilities import OracleAbilities, missing_method
@@ -77,5 +77,5 @@ def _compiled_rows(state: kernels.State, n_actions: int, contexts: Floats, avail
     """Row by row over a state of one's own: threads do not share room to work in."""
     out = np.zeros((len(contexts), n_actions))
     masks = np.ones(out.shape, dtype=np.bool_) if available is None else np.ascontiguousarray(available)
-    compiled(_fill_rows, *states_in((state,)))(state, np.ascontiguousarray(contexts), masks, out)
+    call(_fill_rows, state, np.ascontiguousarray(contexts), masks, out, allocates=True)
     return out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headstart import kernels
 from headstart.arrays import Floats, Integers
-from headstart.kernels import compiled, is_implemented, states_in
+from headstart.kernels import call, is_implemented
 from headstart.parts.abilities import OracleAbilities, missing_method
 from headstart.parts.contracts import Oracle
 from headstart.parts.wrapper import layers
@@ -33,7 +33,7 @@ def expect_rows(policy: Oracle, contexts: Floats, actions: Integers) -> None:
     """`expect` for each row, compiled where it can be; `contexts` are (n, d), of no columns if none is looked at."""
     able = OracleAbilities(policy)
     if able.kernel_state is not None and is_implemented(kernels.expect, type(able.kernel_state)):
-        compiled(_expect_rows, *states_in((able.kernel_state,)))(able.kernel_state, contexts, actions)
+        call(_expect_rows, able.kernel_state, contexts, actions, allocates=True)
         return
     for i, action in enumerate(actions.tolist()):
         able.expect(contexts[i] if contexts.shape[1] else None, action)
@@ -43,7 +43,7 @@ def release_rows(policy: Oracle, contexts: Floats, actions: Integers) -> None:
     """`release` for each row, as `expect_rows`. What was not expected is none the less for it."""
     able = OracleAbilities(policy)
     if able.kernel_state is not None and is_implemented(kernels.release, type(able.kernel_state)):
-        compiled(_release_rows, *states_in((able.kernel_state,)))(able.kernel_state, contexts, actions)
+        call(_release_rows, able.kernel_state, contexts, actions, allocates=True)
         return
     for i, action in enumerate(actions.tolist()):
         able.release(contexts[i] if contexts.shape[1] else None, action)

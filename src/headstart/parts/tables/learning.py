@@ -13,7 +13,7 @@ from headstart import kernels
 from headstart.arrays import Bools, Floats, Integers
 from headstart.checks import check_number
 from headstart.errors import ContextError, OptionError
-from headstart.kernels import compiled, states_in
+from headstart.kernels import call
 from headstart.kernels.dispatch import has_implementation
 from headstart.logs.tables.outcomes import Outcomes, Window, as_deadline, read_outcomes
 from headstart.logs.tables.users import UserTable, open_users
@@ -157,7 +157,7 @@ def teach_rows(policy: Oracle, contexts: Floats, actions: Integers, outcomes: Fl
     able.reserve(outcomes.size)
     state = able.kernel_state
     if state is not None and has_implementation(kernels.update, type(state)):
-        compiled(_update_rows, *states_in((state,)))(state, contexts, actions, outcomes)
+        call(_update_rows, state, contexts, actions, outcomes, allocates=True)
         return
     for i in range(outcomes.size):
         policy.update(contexts[i] if contexts.shape[1] else None, int(actions[i]), float(outcomes[i]))

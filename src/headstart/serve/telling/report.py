@@ -103,7 +103,7 @@ class Report:
 
         Counts minus their expectation is a martingale with covariance sum of diag(p) - p p', whatever the policy.
         """
-        from scipy.special import chdtrc  # here: it takes half a second to import
+        from headstart.special import chdtrc
 
         difference = self._sums.shown - self._sums.expected
         values, vectors = np.linalg.eigh(self._sums.covariance)

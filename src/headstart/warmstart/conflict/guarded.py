@@ -19,7 +19,7 @@ from headstart.kernels import (
     update,
     withdraw,
 )
-from headstart.kernels.states import load_state, save_state
+from headstart.kernels.states import copy_state, load_state, save_state
 from headstart.logs.log import Log
 from headstart.parts import (
     ContextLike,
@@ -146,12 +146,19 @@ class Guarded(Wrapper):
 
     def update(self, context: ContextLike, action: int, outcome: float) -> None:
         """Learn a user's outcome, and withdraw the action's log if it is in conflict with it."""
-        user = check_context(context, self.n_features) if self._watch.is_predicted else NO_CONTEXT
+        user = self._as_user(context)
         super().update(context, action, outcome)  # the policy refuses what is no action or outcome
         if self._see(self._watch, user, int(action), float(outcome)):
             forget = OracleAbilities(self.policy).withdraw
             assert forget is not None  # checked when it was made
             forget(int(action))
+
+    def rehearse(self, context: ContextLike, action: int, outcome: float) -> None:
+        """Let a copy of the test see a user."""
+        self._see(copy_state(self._watch), self._as_user(context), action, outcome)
+
+    def _as_user(self, context: ContextLike) -> Floats:
+        return check_context(context, self.n_features) if self._watch.is_predicted else NO_CONTEXT
 
     def get_state(self) -> Saved:
         """The policy's state, and what the test has seen."""

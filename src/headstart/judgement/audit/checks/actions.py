@@ -139,7 +139,7 @@ def _lead(
 ) -> tuple[int | None, int | None, float, float, float, float]:
     """The best two, and the difference of their means: rows of two actions are different rows, so errors add, but for
     what units have in common."""
-    from scipy.special import stdtrit
+    from headstart.special import stdtrit
 
     ranked = [int(a) for a in np.argsort(-np.where(np.isnan(means), -np.inf, means), kind="stable")]
     ranked = [a for a in ranked if not math.isnan(means[a])]

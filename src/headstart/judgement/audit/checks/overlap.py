@@ -111,7 +111,7 @@ def _find_zone(
     grown: Log, looked: Log, action: int, share: float, limits: list[tuple[float, float]], n_most: int
 ) -> Zone:
     """`limits` are pairs of a rate (cut to a fifth of the share) and the chance of being wrong about it."""
-    from scipy.special import betaincinv
+    from headstart.special import betaincinv
 
     limits = [(min(limit, share / 5.0), alpha) for limit, alpha in limits]
     limit = max(min(_NEVER, share / 5.0), *(limit for limit, _ in limits))

@@ -209,7 +209,7 @@ def _chi_square(sums: ActionSums, n: float, off: Floats) -> tuple[float, int, fl
     are the same for everybody the covariance has an empty direction, diag(1/q) r, in which nothing may move at all;
     the number is then Neyman's chi-square, sum of (observed - expected)^2 / observed.
     """
-    from scipy.special import chdtrc
+    from headstart.special import chdtrc
 
     shown = np.flatnonzero(sums.n > 0)
     ratios, squares, moved = sums.w[shown] / n, sums.ww[shown] / n, off[shown]
@@ -227,7 +227,7 @@ def _chi_square(sums: ActionSums, n: float, off: Floats) -> tuple[float, int, fl
 
 def _of_counts(matrix: Floats, observed: Integers) -> tuple[float, int, float]:
     """Observed against expected counts, each row a multinomial draw with its own chances."""
-    from scipy.special import chdtrc
+    from headstart.special import chdtrc
 
     difference = observed - matrix.sum(axis=0)
     values, vectors = np.linalg.eigh(np.diag(matrix.sum(axis=0)) - matrix.T @ matrix)

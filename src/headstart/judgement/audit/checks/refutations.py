@@ -70,7 +70,7 @@ def refute(log: Log, best: int | None, second: int | None) -> RefutationFinding:
 
 def _judge(name: str, expects: str, effect: Effect, material: float, chance: float) -> Refutation:
     """Fails if it is large enough to matter, and further from 0 than Student's quantile for the worth of its rows."""
-    from scipy.special import stdtrit
+    from headstart.special import stdtrit
 
     value, error = effect.difference, effect.standard_error
     worth = _worth(effect)

@@ -68,7 +68,7 @@ def find_tipping_point(actions: ActionsFinding, log: Log) -> SensitivityFinding 
     """None when fewer than two actions have rows. `log` is the sample that benchmarks come from."""
     if actions.best is None or actions.second is None:
         return None
-    from scipy.special import stdtrit
+    from headstart.special import stdtrit
 
     best, second = actions.actions[actions.best], actions.actions[actions.second]
     omitted = omit_columns(log)
@@ -111,7 +111,7 @@ def e_value(risk_ratio: float) -> float:
 
 def _e_values(actions: ActionsFinding, spread: float) -> tuple[float, float, str]:
     """Of the lead and of its lower limit. A standardised difference d stands for RR = exp(0.91 d)."""
-    from scipy.special import ndtri
+    from headstart.special import ndtri
 
     assert actions.best is not None
     assert actions.second is not None

@@ -1,0 +1,50 @@
+"""SciPy's special functions without the rest of `scipy.special`: 40 milliseconds to import instead of 400.
+
+`from headstart.special import stdtrit` in the function that needs it. What takes the time is SciPy's support of other
+array libraries, of which nothing here makes use: the functions are those of its compiled module, the same ones.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import threading
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+_PACKAGE, _COMPILED = "scipy.special", "scipy.special._ufuncs"
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("_"):
+        raise AttributeError(name)
+    return getattr(_functions(), name)
+
+
+@cache
+def _functions() -> ModuleType:
+    """The compiled module, where this process has one thread and nobody has imported the package; else the package.
+
+    The package's name has to stand for nothing but its folder while the module is imported, which another thread
+    might import meanwhile.
+    """
+    if _PACKAGE not in sys.modules and threading.active_count() == 1:
+        try:
+            return _import_alone()
+        except (ImportError, AttributeError, TypeError):  # a SciPy that is made in another way
+            pass
+    return importlib.import_module(_PACKAGE)
+
+
+def _import_alone() -> ModuleType:
+    import scipy
+
+    folder = ModuleType(_PACKAGE)
+    folder.__path__ = [str(Path(scipy.__file__).parent / "special")]
+    sys.modules[_PACKAGE] = folder
+    try:
+        return importlib.import_module(_COMPILED)
+    finally:
+        del sys.modules[_PACKAGE]

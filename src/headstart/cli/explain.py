@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -95,9 +96,12 @@ def _read_user(user: str | None) -> dict[str, Any] | None:
 
 
 def _explain_decision(source: str, event_id: str | None, experiment: str | None, key: str | None) -> OneDecision:
+    if "://" not in source and not Path(source).exists():
+        raise OptionError(f"{source}: no such file")
     if event_id is None:
         raise OptionError(
-            f"which decision? give its event id, as the service answered it ({source} is no policy, which needs none)"
+            f"which decision? give its event id, as the service answered it ({source} is not a policy's file, which "
+            "would need none)"
         )
     with brought_by("serve"):
         from headstart.serve.client import ask_about_decision

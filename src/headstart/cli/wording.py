@@ -24,6 +24,7 @@ def as_options(text: str) -> str:
     """A message with its keyword arguments as options: `unit='user_id'` is `--unit user_id`."""
     for python, words in _PYTHON.items():
         text = text.replace(python, words)
+    text = re.sub(rf"^({_NAMES}|share|split|shuffles|seed|floor)(?= must be )", r"--\1", text)
     text = re.sub(r"\b(decide_on|users_per_day)\b(?!=)", lambda found: f"--{found[1].replace('_', '-')}", text)
     return _ALONE.sub(r"--\1", _VALUE.sub(_as_option, text))
 

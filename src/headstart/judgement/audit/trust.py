@@ -83,7 +83,8 @@ class Trust(Displayed):
         weights = self.weights.tolist()
         names: list[object] = [str(name) for name in self.action_names] or list(range(len(weights)))
         columns: dict[str, list[object]] = {"action": names, "chance that the log is right": weights}
-        return Display("Trust in the log, per action", self.reasons, columns)
+        reasons = tuple(f"{reason[:1].upper()}{reason[1:]}." for reason in self.reasons)
+        return Display("Trust in the log, per action", reasons, columns)
 
 
 def suggest_trust(audit: Audit, options: LoggedPriorOptions = LoggedPriorOptions()) -> Trust:

@@ -1,6 +1,8 @@
 """How Sphinx builds the site (`make docs`). No page asks an outside host for anything: formulas are MathML, fonts and
 scripts are the theme's own, the search is Sphinx's."""
 
+import re
+
 import headstart
 
 project = "headstart"
@@ -44,3 +46,26 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+
+
+def shorten_signature(app, what, name, obj, options, signature, return_annotation):
+    """Options within options stand by their name alone, and a contract, which nobody calls, has no parameters."""
+    if signature is None:
+        return None
+    inner = re.compile(r"(?<=\w)\([^()]+\)")
+    shorter = signature[1:-1]
+    while inner.search(shorter):
+        shorter = inner.sub("<>", shorter)
+    is_contract = what == "class" and getattr(obj, "_is_protocol", False)
+    return ("" if is_contract else f"({shorter.replace('<>', '()')})"), return_annotation
+
+
+def skip_fields(app, what, name, obj, skip, options):
+    """The fields of a tuple say nothing of themselves: its docstring does."""
+    return True if str(getattr(obj, "__doc__", "")).startswith("Alias for field number") else None
+
+
+def setup(app):
+    """What Sphinx asks of this file."""
+    app.connect("autodoc-skip-member", skip_fields)
+    app.connect("autodoc-process-signature", shorten_signature)

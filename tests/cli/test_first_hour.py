@@ -16,9 +16,9 @@ from tests.cli.calling import call_headstart
 ADS = ("red", "green", "blue")
 
 
-def write_log(path: Path, outcome: str = "{:.2f}", *, mark: str = ",", ads: tuple[str, ...] = ADS, n: int = 60) -> None:
-    rows = [mark.join((ads[i % len(ads)], outcome.format(5.0 + i % 7), str(20 + i % 13))) for i in range(n)]
-    path.write_text("\n".join([mark.join(("ad", "revenue", "age")), *rows]) + "\n")
+def write_log(path: Path, outcome: str = "{:.2f}", *, ads: tuple[str, ...] = ADS, n: int = 60) -> None:
+    rows = [",".join((ads[i % len(ads)], outcome.format(5.0 + i % 7), str(20 + i % 13))) for i in range(n)]
+    path.write_text("\n".join(["ad,revenue,age", *rows]) + "\n")
 
 
 def words(text: str) -> str:

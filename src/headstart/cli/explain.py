@@ -96,7 +96,7 @@ def _read_user(user: str | None) -> dict[str, Any] | None:
 
 
 def _explain_decision(source: str, event_id: str | None, experiment: str | None, key: str | None) -> OneDecision:
-    if "://" not in source and not Path(source).exists():
+    if event_id is None and "://" not in source and not Path(source).exists():
         raise OptionError(f"{source}: no such file")
     if event_id is None:
         raise OptionError(

@@ -32,15 +32,33 @@ def _of_log(help: str, takes: str | None = "<column>") -> Any:  # what typer mak
     return typer.Option(help=help, metavar=takes, rich_help_panel=_LOG)
 
 
+_Source = Annotated[
+    str,
+    typer.Argument(metavar="POLICY_OR_LOG", help="A policy's file, which --save or headstart learn wrote, or a log."),
+]
+_Unseen = Annotated[
+    str,
+    typer.Option(
+        help="What to do about a category that the log never showed: [bold]warn[/bold] or [bold]error[/bold]."
+    ),
+]
+_Save = Annotated[
+    Path | None,
+    typer.Option(
+        help="Where to write the policy, which remembers that the outcomes of these decisions are still to come: for "
+        "headstart learn, or more users."
+    ),
+]
+_Contexts = Annotated[str | None, _of_log("Columns known before the decision; if not given, all.", "<columns>")]
+_Confounders = Annotated[str | None, _of_log("Columns to adjust for that decisions may not look at.", "<columns>")]
+_Where = Annotated[
+    list[str] | None, _of_log("Only rows with this value; may be given several times.", "<column=value>")
+]
+
+
 @app.command("decide")
 def decide_table(
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="POLICY_OR_LOG",
-            help="A policy's file, which --save or headstart learn wrote, or a log.",
-        ),
-    ],
+    source: _Source,
     users: Annotated[str, typer.Argument(metavar="USERS", help="A table of users: CSV, Parquet or JSON lines.")],
     target: Annotated[Path, typer.Option("--out", help="Where the decisions go: .parquet, .csv or .jsonl.")],
     id: Annotated[str | None, typer.Option(help="The column that names a user; [bold]id[/bold] by default.")] = None,
@@ -58,35 +76,19 @@ def decide_table(
     salt: Annotated[
         str | None, typer.Option(help="What draws depend on besides the id; if not given, the policy's digest.")
     ] = None,
-    unseen: Annotated[
-        str,
-        typer.Option(
-            help="What to do about a category that the log never showed: [bold]warn[/bold] or [bold]error[/bold]."
-        ),
-    ] = "warn",
-    save: Annotated[
-        Path | None,
-        typer.Option(
-            help="Where to write the policy, with these decisions in flight: for headstart learn, or more users."
-        ),
-    ] = None,
+    unseen: _Unseen = "warn",
+    save: _Save = None,
     decide_on: Annotated[
         str | None, _of_log("Columns to decide on; if not given, one rule for all users.", "<columns>")
     ] = None,
     action: Annotated[str | None, _of_log("The column of the action taken.")] = None,
     outcome: Annotated[str | None, _of_log("The column of what happened.")] = None,
-    contexts: Annotated[
-        str | None, _of_log("Columns known before the decision; if not given, all.", "<columns>")
-    ] = None,
-    confounders: Annotated[
-        str | None, _of_log("Columns to adjust for that decisions may not look at.", "<columns>")
-    ] = None,
+    contexts: _Contexts = None,
+    confounders: _Confounders = None,
     propensity: Annotated[str | None, _of_log("The column of the chance of the action taken.")] = None,
     unit: Annotated[str | None, _of_log("The column that says whose a row of the log is.")] = None,
     timestamp: Annotated[str | None, _of_log("The column of the time of the decision.")] = None,
-    where: Annotated[
-        list[str] | None, _of_log("Only rows with this value; may be given several times.", "<column=value>")
-    ] = None,
+    where: _Where = None,
     missing: Annotated[str, _of_log("What becomes of missing contexts: fill, drop or error.", None)] = "fill",
     format: Annotated[str | None, _of_log("Where the name does not tell: csv, parquet, jsonl ...", None)] = None,
     query: Annotated[str | None, _of_log("For a database, instead of a table.", None)] = None,

@@ -1,8 +1,6 @@
 """How Sphinx builds the site (`make docs`). No page asks an outside host for anything: formulas are MathML, fonts and
 scripts are the theme's own, the search is Sphinx's."""
 
-import re
-
 import headstart
 
 project = "headstart"
@@ -52,12 +50,13 @@ def shorten_signature(app, what, name, obj, options, signature, return_annotatio
     """Options within options stand by their name alone, and a contract, which nobody calls, has no parameters."""
     if signature is None:
         return None
-    inner = re.compile(r"(?<=\w)\([^()]+\)")
-    shorter = signature[1:-1]
-    while inner.search(shorter):
-        shorter = inner.sub("<>", shorter)
+    shorter, hidden = "", 0  # parentheses open within a call that is not shown
+    for i, letter in enumerate(signature[1:-1]):
+        hidden += letter == "(" and (hidden > 0 or signature[i].isalnum())
+        hidden -= letter == ")" and hidden > 0
+        shorter += "" if hidden else "()" if letter == ")" and not shorter.count("(") > shorter.count(")") else letter
     is_contract = what == "class" and getattr(obj, "_is_protocol", False)
-    return ("" if is_contract else f"({shorter.replace('<>', '()')})"), return_annotation
+    return ("" if is_contract else f"({shorter})"), return_annotation
 
 
 def skip_fields(app, what, name, obj, skip, options):

@@ -49,6 +49,18 @@ _Save = Annotated[
         "headstart learn, or more users."
     ),
 ]
+_Available = Annotated[
+    str | None, typer.Option(help="The column of the actions that a user may get: a list, or text like a|b.")
+]
+_Keep = Annotated[str | None, typer.Option(help="Columns to hand on; if not given, those that are decided on.")]
+_Floor = Annotated[
+    float,
+    typer.Option(help="The share of users who get an action by lot, for the next log's sake.", min=0.0, max=1.0),
+]
+_Salt = Annotated[
+    str | None, typer.Option(help="What draws depend on besides the id; if not given, the policy's digest.")
+]
+_DecideOn = Annotated[str | None, _of_log("Columns to decide on; if not given, one rule for all users.", "<columns>")]
 _Contexts = Annotated[str | None, _of_log("Columns known before the decision; if not given, all.", "<columns>")]
 _Confounders = Annotated[str | None, _of_log("Columns to adjust for that decisions may not look at.", "<columns>")]
 _Where = Annotated[
@@ -62,25 +74,14 @@ def decide_table(
     users: Annotated[str, typer.Argument(metavar="USERS", help="A table of users: CSV, Parquet or JSON lines.")],
     target: Annotated[Path, typer.Option("--out", help="Where the decisions go: .parquet, .csv or .jsonl.")],
     id: Annotated[str | None, typer.Option(help="The column that names a user; [bold]id[/bold] by default.")] = None,
-    available: Annotated[
-        str | None, typer.Option(help="The column of the actions that a user may get: a list, or text like a|b.")
-    ] = None,
-    keep: Annotated[
-        str | None, typer.Option(help="Columns to hand on; if not given, those that are decided on.")
-    ] = None,
+    available: _Available = None,
+    keep: _Keep = None,
     vector: Annotated[bool, typer.Option("--vector", help="Also write the chance of every action.")] = False,
-    floor: Annotated[
-        float,
-        typer.Option(help="The share of users who get an action by lot, for the next log's sake.", min=0.0, max=1.0),
-    ] = 0.0,
-    salt: Annotated[
-        str | None, typer.Option(help="What draws depend on besides the id; if not given, the policy's digest.")
-    ] = None,
+    floor: _Floor = 0.0,
+    salt: _Salt = None,
     unseen: _Unseen = "warn",
     save: _Save = None,
-    decide_on: Annotated[
-        str | None, _of_log("Columns to decide on; if not given, one rule for all users.", "<columns>")
-    ] = None,
+    decide_on: _DecideOn = None,
     action: Annotated[str | None, _of_log("The column of the action taken.")] = None,
     outcome: Annotated[str | None, _of_log("The column of what happened.")] = None,
     contexts: _Contexts = None,
@@ -106,20 +107,8 @@ def decide_table(
     come: no more of them get an action in order to learn about it than is worth it, and the summary says how many and
     why. The file is there as a whole or not at all. When the outcomes have come, [dim]headstart learn[/dim] is next.
     """
-    log = LogOptions(
-        source,
-        action=action,
-        outcome=outcome,
-        contexts=contexts,
-        confounders=confounders,
-        propensity=propensity,
-        unit=unit,
-        timestamp=timestamp,
-        where=where,
-        missing=missing,
-        format=format,
-        query=query,
-    )
+    told = (contexts, confounders, propensity, unit, timestamp)
+    log = LogOptions(source, action, outcome, *told, None, where, missing, format, query)
     asked = {"id": id, "available": available, "keep": split_names(keep), "vector": vector, "floor": floor}
     try:
         start = _Start(log, split_names(decide_on), horizon, seed, save)

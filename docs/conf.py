@@ -44,3 +44,27 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+
+
+def shorten_signature(app, what, name, obj, options, signature, return_annotation):
+    """Options within options stand by their name alone, and a contract, which nobody calls, has no parameters."""
+    if signature is None:
+        return None
+    shorter, hidden = "", 0  # parentheses open within a call that is not shown
+    for i, letter in enumerate(signature[1:-1]):
+        hidden += letter == "(" and (hidden > 0 or signature[i].isalnum())
+        hidden -= letter == ")" and hidden > 0
+        shorter += "" if hidden else "()" if letter == ")" and not shorter.count("(") > shorter.count(")") else letter
+    is_contract = what == "class" and getattr(obj, "_is_protocol", False)
+    return ("" if is_contract else f"({shorter})"), return_annotation
+
+
+def skip_fields(app, what, name, obj, skip, options):
+    """The fields of a tuple say nothing of themselves: its docstring does."""
+    return True if str(getattr(obj, "__doc__", "")).startswith("Alias for field number") else None
+
+
+def setup(app):
+    """What Sphinx asks of this file."""
+    app.connect("autodoc-skip-member", skip_fields)
+    app.connect("autodoc-process-signature", shorten_signature)

@@ -56,7 +56,7 @@ policy.save("offers.policy")  # it decides, learns and explains itself anywhere,
 
 decisions = policy.decide("customers.csv", id="customer_id", floor=0.1)
 account = decisions.write("tonight.parquet")
-print(account)  # who gets what, how many are tried on and why
+print(account)  # who gets what, how many get an action only to learn about it, and why
 
 # A week later, in another process. Who bought is in a table by id; of the others nothing comes: that is a 0.
 table = hs.load("offers.policy", log=log).decide("customers.csv", id="customer_id", floor=0.1).to_arrow()
@@ -89,7 +89,7 @@ assert young.count("discount") > len(young) / 2  # it has found out what the you
 # - **The same id gets the same action**, whatever the order of the table, the size of portions or the engine: rows, DuckDB
 #   or Spark (`policy.decide(spark_frame).frame`). The draw is by the id and a *salt*, which is the policy's digest unless
 #   you give one, so a policy that has learnt draws anew. Give `salt=` if the same users must keep their offers.
-# - **A batch is not a stream.** All customers are decided before any outcome comes, so no more of them are tried on than
+# - **A batch is not a stream.** All customers are decided before any outcome comes, so no more of them get an offer only to learn about it than
 #   what is learnt from them is worth; `account.why` says how many. See METHODS.md, "A table in, a table out". If another table
 #   is decided before these outcomes come, tell the policy first: `policy.expect_outcomes("tonight.parquet")`. The policy that
 #   `headstart decide --save` writes has been told.

@@ -86,7 +86,7 @@ def test_a_table_is_shown_like_a_log_of_its_rows(log: hs.Log, tmp_path):
     frame = table.to_frame()
     assert frame["rows"].tolist() == np.bincount(log.actions).tolist()
     raw = [log.outcomes[log.actions == a].mean() for a in range(2)]
-    np.testing.assert_allclose(frame["raw mean of the outcome"], raw, rtol=1e-12)
+    np.testing.assert_allclose(frame["raw mean of outcome"], raw, rtol=1e-12)
     assert "role" in table.reading.to_frame().columns
 
 

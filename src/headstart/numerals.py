@@ -55,6 +55,18 @@ def number(value: float | None, digits: int = 3) -> str:
     return f"{value:,.0f}" if 1000 <= abs(value) < _MANY_DIGITS else tell_number(value, digits)
 
 
+def signed(value: float, digits: int = 3) -> str:
+    """A gain or a loss, for people; nothing is 0, whatever its sign."""
+    told = number(value, digits)
+    return f"+{told}" if value > 0.0 and told != "0" else told
+
+
+def more(value: float, digits: int = 3) -> str:
+    """A difference in words: 3.2 more, 3.2 less, or as much."""
+    told = number(abs(value), digits)
+    return "as much" if told == "0" else f"{told} {'more' if value > 0.0 else 'less'}"
+
+
 def tell_count(n: int, what: str) -> str:
     """So many of something, whose plural has an s."""
     return f"{n:,} {what}{'' if n == 1 else 's'}"

@@ -15,7 +15,7 @@ from headstart.cli import main
 
 
 def call_headstart(*arguments: str, cwd: Path) -> CompletedProcess[str]:
-    """What the command printed, and its exit code. An exception that users would see as a traceback is raised."""
+    """What the command printed, and its exit code. What no message was written for is a failure."""
     out, err, code, before = io.StringIO(), io.StringIO(), 0, sys.argv
     sys.argv = ["headstart", *arguments]
     try:
@@ -25,4 +25,5 @@ def call_headstart(*arguments: str, cwd: Path) -> CompletedProcess[str]:
         code = int(ended.code or 0)
     finally:
         sys.argv = before
+    assert "failed where it should not have" not in err.getvalue(), err.getvalue()
     return CompletedProcess(arguments, code, out.getvalue(), err.getvalue())

@@ -64,7 +64,7 @@ def test_three_generations_each_a_log_that_the_audit_passes(folder):
     )
     assert started.returncode == 0, started.stderr
     assert "6,000 users decided" in words(started)
-    assert "expected gain over today's policy" in words(started)
+    assert "The expected gain over today's policy is" in words(started)
     for generation in (1, 2, 3):
         decisions, policy, following = (folder / f"{generation}.parquet", f"{generation}.policy", generation + 1)
         if generation > 1:

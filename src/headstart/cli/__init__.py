@@ -22,7 +22,8 @@ from headstart.cli import (
     warm,
 )
 from headstart.cli.flags import make_plain
-from headstart.cli.terminal import app, out, print_error
+from headstart.cli.terminal import app, out, print_error, print_failure
+from headstart.cli.wording import as_options
 from headstart.errors import HeadstartError
 from headstart.extras import brought_by
 
@@ -56,5 +57,8 @@ def main() -> None:
         with brought_by():
             app()
     except HeadstartError as error:
-        print_error(str(error))
+        print_error(as_options(str(error)))
+        raise SystemExit(1) from None
+    except Exception as error:
+        print_failure(error)
         raise SystemExit(1) from None

@@ -16,6 +16,7 @@ from rich.table import Table
 from headstart.cli.log_options import LogOptions, takes_log
 from headstart.cli.terminal import CORES, AsJson, Jobs, Seed, app, check_writable, out, progress_bar, split_names
 from headstart.cli.wording import as_options
+from headstart.numerals import number, signed
 
 if TYPE_CHECKING:
     from headstart.judgement.compare.compare import Split
@@ -125,7 +126,7 @@ def _print(found: Comparison) -> None:
 
     out.print(escape(found.counts()), highlight=False)
     columns = _columns(found)
-    table = Table(title="mean outcome per user", title_justify="left")
+    table = Table(title=f"mean {escape(found.outcome)} per user", title_justify="left")
     table.add_column("policy", no_wrap=True)
     for column in columns:
         table.add_column(column, justify="right", no_wrap=True)
@@ -139,10 +140,25 @@ def _print(found: Comparison) -> None:
         f"{len(found.to_best)} with it.[/dim]",
         highlight=False,
     )
+    out.print(f"[dim]{escape(_explain_names(found))}[/dim]", highlight=False)
     for sentence in found.verdict():
         out.print(escape(sentence), highlight=False)
     for note in found.notes:
         out.print(f"[dim]Note: {escape(note)}.[/dim]", highlight=False)
+
+
+def _explain_names(found: Comparison) -> str:
+    """What the names of the policies mean, of those that are there."""
+    meanings = {
+        "start": "what headstart would run",
+        "cold": "learns from users alone, without the log",
+        "naive": "takes the log's raw averages as they are",
+    }
+    names = {earning.name for earning in found.earnings}
+    told = [f"{name} {meaning}" for name, meaning in meanings.items() if name in names]
+    if any(" + " in name for name in names):
+        told.append("a + b is the way of deciding a, started from the log as adjusted by b")
+    return f"Of the policies, {'; '.join(told)}." if told else ""
 
 
 def _columns(found: Comparison) -> dict[str, Callable[[Earning], str]]:
@@ -153,7 +169,7 @@ def _columns(found: Comparison) -> dict[str, Callable[[Earning], str]]:
 
     def tell_best(earning: Earning) -> str:
         best = to_best.get(earning.name)
-        return "[bold]best[/bold]" if best is None else "noise" if best.is_noise else f"{best.value:+.3g}"
+        return "[bold]best[/bold]" if best is None else "noise" if best.is_noise else signed(best.value)
 
     def tell_rounds(earning: Earning) -> str:
         return "" if earning.name == TODAY else f"{earning.n_accepted:,.0f}"
@@ -162,7 +178,7 @@ def _columns(found: Comparison) -> dict[str, Callable[[Earning], str]]:
         return "" if earning.name == TODAY else f"{earning.n_lent / earning.n_accepted:.0%}"
 
     columns: dict[str, Callable[[Earning], str]] = {
-        "per user": lambda earning: f"{earning.mean:.4g} ± {_reach(earning.mean, earning):.2g}",
+        "per user": lambda earning: f"{number(earning.mean, 4)} ± {number(_reach(earning.mean, earning), 2)}",
         "more than today": lambda earning: _gap(found, earning.name, TODAY),
         "to the best": tell_best,
     }
@@ -177,7 +193,7 @@ def _gap(found: Comparison, policy: str, other: str) -> str:
     if policy == other:
         return ""
     gap = found.difference(policy, other)
-    return f"{gap.value:+.3g} ± {_reach(gap.value, gap):.2g}"
+    return f"{signed(gap.value)} ± {number(_reach(gap.value, gap), 2)}"
 
 
 def _reach(value: float, interval: Earning | Difference) -> float:

@@ -25,53 +25,75 @@ if TYPE_CHECKING:
     from headstart.parts.tables.account import DecisionAccount
 
 _LOG = "If it is a log"
+_MOST_ACTIONS = 20  # of the table that is printed: those that most users get
 
 
-def _of_log(help: str) -> Any:  # what typer makes of an option has no type
-    return typer.Option(help=help, rich_help_panel=_LOG)
+def _of_log(help: str, takes: str | None = "<column>") -> Any:  # what typer makes of an option has no type
+    return typer.Option(help=help, metavar=takes, rich_help_panel=_LOG)
+
+
+_Source = Annotated[
+    str,
+    typer.Argument(metavar="POLICY_OR_LOG", help="A policy's file, which --save or headstart learn wrote, or a log."),
+]
+_Unseen = Annotated[
+    str,
+    typer.Option(
+        help="What to do about a category that the log never showed: [bold]warn[/bold] or [bold]error[/bold]."
+    ),
+]
+_Save = Annotated[
+    Path | None,
+    typer.Option(
+        help="Where to write the policy, which remembers that the outcomes of these decisions are still to come: for "
+        "headstart learn, or more users."
+    ),
+]
+_Available = Annotated[
+    str | None, typer.Option(help="The column of the actions that a user may get: a list, or text like a|b.")
+]
+_Keep = Annotated[str | None, typer.Option(help="Columns to hand on; if not given, those that are decided on.")]
+_Floor = Annotated[
+    float,
+    typer.Option(help="The share of users who get an action by lot, for the next log's sake.", min=0.0, max=1.0),
+]
+_Salt = Annotated[
+    str | None, typer.Option(help="What draws depend on besides the id; if not given, the policy's digest.")
+]
+_DecideOn = Annotated[str | None, _of_log("Columns to decide on; if not given, one rule for all users.", "<columns>")]
+_Contexts = Annotated[str | None, _of_log("Columns known before the decision; if not given, all.", "<columns>")]
+_Confounders = Annotated[str | None, _of_log("Columns to adjust for that decisions may not look at.", "<columns>")]
+_Where = Annotated[
+    list[str] | None, _of_log("Only rows with this value; may be given several times.", "<column=value>")
+]
 
 
 @app.command("decide")
 def decide_table(
-    source: Annotated[
-        str,
-        typer.Argument(metavar="POLICY_OR_LOG", help="A file that policy.save or headstart learn wrote, or a log."),
-    ],
+    source: _Source,
     users: Annotated[str, typer.Argument(metavar="USERS", help="A table of users: CSV, Parquet or JSON lines.")],
     target: Annotated[Path, typer.Option("--out", help="Where the decisions go: .parquet, .csv or .jsonl.")],
     id: Annotated[str | None, typer.Option(help="The column that names a user; [bold]id[/bold] by default.")] = None,
-    available: Annotated[
-        str | None, typer.Option(help="The column of the actions that a user may get: a list, or text like a|b.")
-    ] = None,
-    keep: Annotated[
-        str | None, typer.Option(help="Columns to hand on; if not given, those that are decided on.")
-    ] = None,
+    available: _Available = None,
+    keep: _Keep = None,
     vector: Annotated[bool, typer.Option("--vector", help="Also write the chance of every action.")] = False,
-    floor: Annotated[
-        float,
-        typer.Option(help="The share of users who get an action by lot, for the next log's sake.", min=0.0, max=1.0),
-    ] = 0.0,
-    salt: Annotated[
-        str | None, typer.Option(help="What draws depend on besides the id; if not given, the policy's digest.")
-    ] = None,
-    unseen: Annotated[
-        str,
-        typer.Option(
-            help="What to do about a category that the log never showed: [bold]warn[/bold] or [bold]error[/bold]."
-        ),
-    ] = "warn",
-    save: Annotated[
-        Path | None,
-        typer.Option(
-            help="Where to write the policy, with these decisions in flight: for headstart learn, or more users."
-        ),
-    ] = None,
-    decide_on: Annotated[str | None, _of_log("Columns to decide on; if not given, one rule for all users.")] = None,
+    floor: _Floor = 0.0,
+    salt: _Salt = None,
+    unseen: _Unseen = "warn",
+    save: _Save = None,
+    decide_on: _DecideOn = None,
     action: Annotated[str | None, _of_log("The column of the action taken.")] = None,
     outcome: Annotated[str | None, _of_log("The column of what happened.")] = None,
-    contexts: Annotated[str | None, _of_log("Columns known before the decision; if not given, all.")] = None,
+    contexts: _Contexts = None,
+    confounders: _Confounders = None,
     propensity: Annotated[str | None, _of_log("The column of the chance of the action taken.")] = None,
-    horizon: Annotated[int | None, _of_log("Users to come; if not given, those of the table.")] = None,
+    unit: Annotated[str | None, _of_log("The column that says whose a row of the log is.")] = None,
+    timestamp: Annotated[str | None, _of_log("The column of the time of the decision.")] = None,
+    where: _Where = None,
+    missing: Annotated[str, _of_log("What becomes of missing contexts: fill, drop or error.", None)] = "fill",
+    format: Annotated[str | None, _of_log("Where the name does not tell: csv, parquet, jsonl ...", None)] = None,
+    query: Annotated[str | None, _of_log("For a database, instead of a table.", None)] = None,
+    horizon: Annotated[int | None, _of_log("Users to come; if not given, those of the table.", None)] = None,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -81,11 +103,12 @@ def decide_table(
     starts from a log; [dim]headstart decide offer.policy customers.parquet --out tonight.parquet[/dim] goes on with a
     policy.
 
-    The same id gets the same action, whatever the order of the table. All users are decided before any outcome: no
-    more of them are tried on than is worth it, and the summary says how many and why. The file is there as a whole or
-    not at all. When the outcomes have come: [dim]headstart learn[/dim].
+    The same id gets the same action, whatever the order of the table. All users are decided before any outcome has
+    come: no more of them get an action in order to learn about it than is worth it, and the summary says how many and
+    why. The file is there as a whole or not at all. When the outcomes have come, [dim]headstart learn[/dim] is next.
     """
-    log = LogOptions(source, action=action, outcome=outcome, contexts=contexts, propensity=propensity)
+    told = (contexts, confounders, propensity, unit, timestamp)
+    log = LogOptions(source, action, outcome, *told, None, where, missing, format, query)
     asked = {"id": id, "available": available, "keep": split_names(keep), "vector": vector, "floor": floor}
     try:
         start = _Start(log, split_names(decide_on), horizon, seed, save)
@@ -172,8 +195,14 @@ def _print(account: DecisionAccount, gain: Gain | None, target: Path) -> None:
     shown = Table(box=None, pad_edge=False)
     for name in ("action", "users", "share"):
         shown.add_column(name, justify="left" if name == "action" else "right")
-    for label, n in zip(account.action_names, account.counts.tolist(), strict=True):
+    counted = list(zip(account.action_names, account.counts.tolist(), strict=True))
+    many = len(counted) > _MOST_ACTIONS
+    first = sorted(counted, key=lambda pair: -pair[1])[:_MOST_ACTIONS] if many else counted
+    for label, n in first:
         shown.add_row(escape(str(label)), f"{n:,}", f"{n / max(account.n_users, 1):.1%}")
+    if many:
+        n = account.n_users - sum(n for _, n in first)
+        shown.add_row(f"{len(counted) - len(first):,} others", f"{n:,}", f"{n / max(account.n_users, 1):.1%}")
     out.print(f"{account.n_users:,} users decided: [bold]{escape(str(target))}[/bold]\n", highlight=False)
     out.print(shown)
     out.print("")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,7 +16,7 @@ from headstart.cli.decide import is_policy, load_policy
 from headstart.cli.store import open_reading
 from headstart.cli.terminal import AsJson, app, out, print_error
 from headstart.cli.wording import as_options
-from headstart.errors import HeadstartError, OptionError
+from headstart.errors import ContextError, HeadstartError, OptionError
 from headstart.extras import brought_by
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def explain_action(
         ),
     ],
     event_id: Annotated[
-        str | None, typer.Argument(metavar="[EVENT_ID]", help="The decision's event id, as the service answered it.")
+        str | None, typer.Argument(metavar="EVENT_ID", help="The decision's event id, as the service answered it.")
     ] = None,
     user: Annotated[
         str | None, typer.Option(help="Of a policy's file: the user as JSON, such as '{\"age\": 31}'.")
@@ -55,7 +56,7 @@ def explain_action(
     """Say why a user gets an action: what the log says, what users said since, what is still worth finding out.
 
     [dim]headstart explain offer.policy --user '{"age": 31}'[/dim]
-    asks a policy that [bold]policy.save[/bold] or [bold]headstart learn[/bold] wrote.
+    asks a policy that [bold]headstart decide --save[/bold] or [bold]headstart learn[/bold] wrote.
 
     [dim]headstart explain ads.toml 6f0c2e[/dim]
     asks about a decision of the service, as its page says it: the chances are those of the time, the reasons are as
@@ -74,7 +75,12 @@ def explain_action(
 def _explain_policy(source: str, user: str | None, action: str | None, event_id: str | None) -> Explanation:
     if event_id is not None:
         raise OptionError(f"{source} is a policy and records no decisions: give --user, not an event id")
-    return load_policy(source).explain(_read_user(user), action=action)
+    try:
+        return load_policy(source).explain(_read_user(user), action=action)
+    except ContextError as error:
+        if user is not None:
+            raise
+        raise OptionError(f"which user? give --user, such as '{{\"age\": 31}}' ({error})") from None
 
 
 def _read_user(user: str | None) -> dict[str, Any] | None:
@@ -90,9 +96,12 @@ def _read_user(user: str | None) -> dict[str, Any] | None:
 
 
 def _explain_decision(source: str, event_id: str | None, experiment: str | None, key: str | None) -> OneDecision:
+    if event_id is None and "://" not in source and not Path(source).exists():
+        raise OptionError(f"{source}: no such file")
     if event_id is None:
         raise OptionError(
-            f"which decision? give its event id, as the service answered it ({source} is no policy, which needs none)"
+            f"which decision? give its event id, as the service answered it ({source} is not a policy's file, which "
+            "would need none)"
         )
     with brought_by("serve"):
         from headstart.serve.client import ask_about_decision

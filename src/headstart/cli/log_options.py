@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _PANEL = "The log"
 
 
-def _option(*names: str, help: str) -> Any:  # what typer makes of an option has no type
-    return typer.Option(*names, help=help, rich_help_panel=_PANEL)
+def _option(help: str, takes: str | None = None) -> Any:  # what typer makes of an option has no type
+    return typer.Option(help=help, metavar=None if takes is None else f"<{takes}>", rich_help_panel=_PANEL)
 
 
 @dataclass(frozen=True)
@@ -38,36 +38,42 @@ class LogOptions:
             "[bold]postgresql://me@host/db::clicks[/bold].",
         ),
     ]
-    action: Annotated[str | None, _option(help="The column of the action taken.")] = None
-    outcome: Annotated[str | None, _option(help="The column of what happened.")] = None
+    action: Annotated[str | None, _option("The column of the action taken.", "column")] = None
+    outcome: Annotated[str | None, _option("The column of what happened.", "column")] = None
     contexts: Annotated[
         str | None,
-        _option(help="Columns to decide on, known before the decision: [bold]age,city[/bold]; if not given, all."),
+        _option(
+            "Columns to decide on, known before the decision: [bold]age,city[/bold]; if not given, all.", "columns"
+        ),
     ] = None
     confounders: Annotated[
-        str | None, _option(help="Columns to adjust for that decisions may not look at: [bold]agent,shop[/bold].")
+        str | None,
+        _option("Columns to adjust for that decisions may not look at: [bold]agent,shop[/bold].", "columns"),
     ] = None
     propensity: Annotated[
         str | None,
-        _option(help="The column of the chance of the action taken; [bold]none[/bold] to estimate it anyway."),
+        _option("The column of the chance of the action taken; [bold]none[/bold] to estimate it anyway.", "column"),
     ] = None
     unit: Annotated[
         str | None,
         _option(
-            help="The column that says whose a row is (user_id): rows of one unit are not independent; "
-            "[bold]none[/bold] if all are."
+            "The column that says whose a row is (user_id): rows of one unit are not independent; "
+            "[bold]none[/bold] if all are.",
+            "column",
         ),
     ] = None
     timestamp: Annotated[
-        str | None, _option(help="The column of the time of the decision; [bold]none[/bold] if there is none.")
+        str | None, _option("The column of the time of the decision; [bold]none[/bold] if there is none.", "column")
     ] = None
     id: Annotated[
         str | None,
-        _option(help="The column that names a row: one that comes again is dropped; [bold]none[/bold] to keep all."),
+        _option(
+            "The column that names a row: one that comes again is dropped; [bold]none[/bold] to keep all.", "column"
+        ),
     ] = None
     where: Annotated[
         list[str] | None,
-        _option(help="Only rows with this value, [bold]position=1[/bold]; may be given several times."),
+        _option("Only rows with this value, [bold]position=1[/bold]; may be given several times.", "column=value"),
     ] = None
     missing: Annotated[
         str,

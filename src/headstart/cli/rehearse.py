@@ -37,9 +37,10 @@ def rehearse_log(
 ) -> None:
     """What will happen if I switch this on? Expected gains in the outcome's units, days, the worst case, advice.
 
-    Worlds are drawn from the log itself: the log right within its errors, all levels shifted, the winner flattered,
-    the best slandered, outcomes a day late. An A/B test, a cold bandit, the log's winner, today's policy and
-    [bold]start[/bold] with several trusts and floors live through them.
+    It draws possible worlds from the log itself: worlds in which the log is right within its errors, all levels have
+    moved, the log's winner looks better than it is, the best action looks worse than it is, or outcomes come a day
+    late. An A/B test, a bandit without a log, the log's winner for all, today's policy and [bold]start[/bold], which
+    believes the log more or less and gives more or fewer users an action by lot, live through all of them.
 
     [dim]headstart rehearse clicks.parquet --users-per-day 5000[/dim];
     [dim]headstart rehearse clicks.csv --users-per-day 800 --days 14 --decide-on age,city --html rehearsal.html[/dim].

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column, Table
 
 from headstart.cli.terminal import CORES, Jobs, Seed, app, check_writable, out, progress_bar
 from headstart.errors import MissingExtraError
@@ -96,7 +96,7 @@ class _Job:
 def _print_experiments(experiments: Iterable[AnyExperiment]) -> None:
     from headstart.experiments.running.experiment import Experiment
 
-    table = Table("name", "shows", "paper", "runs", "takes", box=None, pad_edge=False)
+    table = Table(Column("name", no_wrap=True), "shows", "paper", "runs", "takes", box=None, pad_edge=False)
     for experiment in experiments:
         takes = "needs --data"
         if isinstance(experiment, Experiment):

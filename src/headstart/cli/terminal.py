@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import tempfile
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,6 +39,17 @@ AsJson = Annotated[bool, typer.Option("--json", help="Everything as one JSON obj
 def print_error(text: str) -> None:
     """In one line, word for word: brackets are no markup, and passwords are nobody's business."""
     err.print(f"[bold red]Error:[/bold red] {escape(mask_secrets(text))}", highlight=False)
+
+
+def print_failure(error: Exception) -> None:
+    """A mistake of this program's own, or of something below it: one sentence, and the details in a file."""
+    handle, name = tempfile.mkstemp(prefix="headstart-failure-", suffix=".txt")
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(mask_secrets("".join(traceback.format_exception(error))))
+    said = (str(error).strip().splitlines() or ["it did not say why"])[0]
+    print_error(
+        f"headstart failed where it should not have: {said}. What a programmer needs to mend it is in {name}."
+    )
 
 
 def split_names(names: str | None) -> list[str] | None:

@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from headstart.displayed import Display
+from headstart.logs.reading import Reading
 from headstart.logs.sums import EVERY, ActionSums
 
 
@@ -18,6 +19,10 @@ class HasActions(Protocol):
     def action_names(self) -> tuple[Hashable, ...]:
         """The labels."""
 
+    @property
+    def reading(self) -> Reading | None:
+        """What it was read from."""
+
     def action_sums(self, only: Sequence[str] = EVERY) -> ActionSums:
         """Sums per action."""
 
@@ -27,9 +32,10 @@ def tell_log(headline: str, log: HasActions) -> Display:
     sums = log.action_sums(("n", "y"))
     with np.errstate(divide="ignore", invalid="ignore"):
         means = sums.y / sums.n
+    name = "the outcome" if log.reading is None else log.reading.columns.get("outcome", "the outcome")
     columns = {
         "action": [str(name) for name in log.action_names],
         "rows": sums.n.astype(np.int64).tolist(),
-        "raw mean of the outcome": means.tolist(),
+        f"raw mean of {name}": means.tolist(),
     }
     return Display(headline, columns=columns)

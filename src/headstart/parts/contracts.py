@@ -17,6 +17,15 @@ Saved: TypeAlias = dict[str, Any]  # arrays and plain values by name, perhaps ne
 class Readings(NamedTuple):
     """What an oracle believes, per action, for people and pages. NaN where the algorithm has no such notion.
 
+    Parameters
+    ----------
+    counts
+        (K,) virtual plays and users' outcomes so far.
+    means
+        (K,) the average outcome; NaN for an action without any.
+    lower, upper
+        (K,) the ends of what the algorithm holds possible for the mean.
+
     Examples
     --------
     >>> import headstart as hs

@@ -16,6 +16,7 @@ from headstart.reports.section import Section
 _COLOURS = {"stop": "red", "cap": "yellow", "note": "cyan", "fine": "green"}
 _SIGNS = {"stop": "✗", "cap": "!", "note": "·", "fine": "✓"}
 _MOST_ROWS = 12
+_LONGEST_WORD = 16  # of a table, that is never broken in two
 
 
 def print_audit(audit: Audit, console: Console) -> None:
@@ -49,7 +50,13 @@ def print_section(section: Section, console: Console) -> None:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     right = set(numeric_columns(section))
     for j, name in enumerate(section.header):
-        table.add_column(escape(name), justify="right" if j in right else "left", overflow="fold")
+        words = [word for row in (section.header, *section.rows) for word in row[j].split()]
+        table.add_column(
+            escape(name),
+            justify="right" if j in right else "left",
+            overflow="fold",
+            min_width=min(max(map(len, words), default=1), _LONGEST_WORD),
+        )
     for row in section.rows:
         table.add_row(*(escape(cell) for cell in row))
     console.print(Padding(table, (0, 0, 0, 1)))

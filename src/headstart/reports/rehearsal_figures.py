@@ -11,8 +11,8 @@ from headstart.extras import brought_by
 from headstart.judgement.rehearsal.policies import AB_TEST, COLD, TODAY, WINNER
 from headstart.judgement.rehearsal.rehearsal import Rehearsal
 from headstart.judgement.rehearsal.worlds import RIGHT
+from headstart.numerals import signed
 from headstart.reports.drawing import BLUE, GREEN, GREY, INK, ORANGE, STYLE, as_svg, canvas
-from headstart.reports.rehearsal_words import signed
 
 _LINES = {AB_TEST: (GREY, "--"), COLD: (GREEN, "-."), WINNER: (ORANGE, ":")}
 
@@ -28,7 +28,7 @@ def draw_rehearsal(found: Rehearsal) -> dict[str, list[tuple[str, str]]]:
             "gains": [("Earned more than today's policy so far, where the log is right", _draw_gains(found))],
             "days": [("When users tell the best action: nine worlds of ten, and their middle", _draw_days(found))],
             "scenarios": [
-                ("Earned beside the A/B test, scenario by scenario: nine worlds of ten", _draw_scenarios(found))
+                ("Earned more than by the A/B test, scenario by scenario: nine worlds of ten", _draw_scenarios(found))
             ],
         }
 
@@ -95,7 +95,7 @@ def _draw_scenarios(found: Rehearsal) -> str:
     axes.set_yticks(range(len(scenarios)), scenarios)
     axes.tick_params(axis="y", length=0)
     axes.locator_params(axis="x", nbins=5)
-    axes.set_xlabel(f"{found.unit} in {found.days} days beside the A/B test")
+    axes.set_xlabel(f"{found.unit} in {found.days} days more than by the A/B test")
     axes.grid(axis="x", lw=0.4, alpha=0.5)
     figure.legend(loc="outside upper left", ncols=len(names), frameon=False, fontsize=8.5, handletextpad=0.3)
     return as_svg(figure)

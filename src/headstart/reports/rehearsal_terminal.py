@@ -13,8 +13,11 @@ from headstart.reports.rehearsal_words import describe_rehearsal, tell_expectati
 
 def print_rehearsal(found: Rehearsal, console: Console) -> None:
     """Readable from the top: one who stops after the panel knows what to do."""
-    body = f"[bold]{escape(tell_expectation(found))}[/bold]\n[dim]{escape(describe_rehearsal(found))}[/dim]"
-    title = f"[bold green] {escape(tell_headline(found))} [/bold green]"
+    body = (
+        f"[bold]{escape(tell_headline(found))}[/bold]\n{escape(tell_expectation(found))}\n"
+        f"[dim]{escape(describe_rehearsal(found))}[/dim]"
+    )
+    title = "[bold green] WHAT TO SWITCH ON [/bold green]"
     console.print(Panel(body, title=title, title_align="left", border_style="green", padding=(1, 2)))
     for section in write_rehearsal(found):
         print_section(section, console)

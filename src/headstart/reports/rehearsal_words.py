@@ -7,7 +7,7 @@ import math
 from headstart.judgement.rehearsal.policies import AB_TEST, TODAY
 from headstart.judgement.rehearsal.rehearsal import DayKnown, Outlook, OverWorlds, Rehearsal
 from headstart.judgement.rehearsal.worlds import RIGHT
-from headstart.numerals import NONE, number
+from headstart.numerals import NONE, more, number, signed
 from headstart.reports.section import Section
 
 
@@ -35,14 +35,15 @@ def tell_expectation(found: Rehearsal) -> str:
     """What that is expected to earn, and what it costs where the log is wrong."""
     ours, worst = found.forecast(found.advice.policy), found.worst(found.advice.policy)
     price = (
-        f"At worst ({worst.scenario}) it earns {signed(worst.over_ab.mean)} beside the {AB_TEST}."
+        f"At worst it earns {more(worst.over_ab.mean)} than the {AB_TEST}: that is where "
+        f"{found.scenarios[worst.scenario]} (“{worst.scenario}”)."
         if worst.scenario != RIGHT
         else "It does no worse in the other scenarios."
     )
     return (
-        f"Where the log is right it earns {signed(ours.over_today.mean)} of {found.unit} beside {TODAY} and "
-        f"{signed(ours.over_ab.mean)} beside an {AB_TEST} over {found.days} days, that is "
-        f"{signed(ours.over_today.mean / found.days)} and {signed(ours.over_ab.mean / found.days)} a day. {price}"
+        f"Where the log is right it earns, of {found.unit} over {found.days} days, {more(ours.over_today.mean)} than "
+        f"{TODAY} and {more(ours.over_ab.mean)} than an {AB_TEST}: {more(ours.over_today.mean / found.days)} and "
+        f"{more(ours.over_ab.mean / found.days)} a day. {price}"
     )
 
 
@@ -75,8 +76,10 @@ def _write_gains(found: Rehearsal) -> Section:
         (
             f"Where the log is right: {found.unit}, added up over all {found.n_users:,} users; in brackets what "
             "nine worlds of ten lie between. Lost is against the best action from the first user on.",
+            "Trust 0.5 and trust 1 believe the log with that chance, whatever the audit says; a floor of 5% gives "
+            "that share of users an action by lot. The arrow marks what is advised.",
         ),
-        ("policy", f"beside {TODAY}", "a day", f"beside the {AB_TEST}", "a day", "lost"),
+        ("policy", f"more than {TODAY}", "a day", f"more than the {AB_TEST}", "a day", "lost"),
         rows,
     )
 
@@ -134,8 +137,8 @@ def _write_scenarios(found: Rehearsal) -> Section:
         "scenarios",
         "And if the log is wrong?",
         (
-            f"Earned of {found.unit} in all beside the {AB_TEST}, on average over each scenario's worlds. The last "
-            "column is its price when luck is bad too: one world of twenty of the worst scenario is worse.",
+            f"What is earned of {found.unit} in all more than by the {AB_TEST}, on average over each scenario's "
+            "worlds. The last column is for bad luck as well: one world of twenty of the worst scenario is worse.",
             *(f"{name[:1].upper()}{name[1:]}: {words}." for name, words in found.scenarios.items()),
         ),
         ("policy", *found.scenarios, "worst, 5 %"),
@@ -150,8 +153,3 @@ def _write_reasons(found: Rehearsal) -> Section:
 
 def _write_limits(found: Rehearsal) -> Section:
     return Section("limits", "What it cannot know", found.limits, status="note")
-
-
-def signed(value: float) -> str:
-    """A gain or a loss."""
-    return f"+{number(value)}" if value > 0.0 else number(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
@@ -250,4 +251,5 @@ def as_reply(response: httpx.Response) -> Reply:
 
 def no_reply(url: object, error: Exception) -> Reply:
     """Why nothing came."""
-    return Reply(None, fault=f"no answer from {url}: {error or type(error).__name__}")
+    said = re.sub(r"^\[Errno -?\d+\] ", "", str(error)) or type(error).__name__
+    return Reply(None, fault=f"no answer from {url}: {said}. Is the service running there?")

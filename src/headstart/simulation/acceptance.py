@@ -70,7 +70,8 @@ def choose_acceptance(log: Log, n_stream: int, rounds: int | None) -> Acceptance
     reached = int(expected - 4.0 * np.sqrt(expected * (1.0 - chance)))
     if expected < 2.0:
         raise LogError(
-            f"of {n_stream} events to replay only some {expected:.1f} would be accepted: too few to compare anything"
+            f"of {n_stream} users of the log only about {expected:.1f} were shown what another policy would show "
+            "them: too few to compare anything"
         )
     n_rounds = max(2, reached)
     return Acceptance(

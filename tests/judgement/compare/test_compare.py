@@ -365,7 +365,7 @@ def test_too_few_rounds_are_made_enough_and_who_borrows_is_counted():
 
 def test_a_log_with_hardly_a_round_is_refused():
     log = make_log(10, np.random.default_rng(13), EVEN)
-    with pytest.raises(LogError, match=r"of 4 events to replay only some 1\.3 would be accepted: too few to compare"):
+    with pytest.raises(LogError, match=r"of 4 users of the log only about 1\.3 were shown what another policy would"):
         choose_acceptance(log, 4, None)
 
 

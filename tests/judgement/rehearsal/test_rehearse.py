@@ -101,13 +101,13 @@ def test_sums_are_called_by_the_logs_own_column(found: hs.Rehearsal, tmp_path):
     (tmp_path / "log.csv").write_text("offer,revenue in $\n" + rows)
     log = hs.read_log(tmp_path / "log.csv", action="offer", outcome="revenue in $")
     page = make_rehearsal_page(hs.rehearse(log, users_per_day=5, days=2, runs=2))
-    assert "of revenue in $ beside today" in page
+    assert "of revenue in $ over 2 days" in page
     assert "revenue in $, added up over all 10 users" in page
 
 
 def test_it_says_what_it_cannot_know(found: hs.Rehearsal):
     assert "The worlds come from the log" in " ".join(found.limits)
-    assert repr(found).startswith("Rehearsal(5 days of 60 users, 6 worlds a scenario")
+    assert repr(found).startswith("Rehearsal of 5 days of 60 users, 6 worlds in each scenario")
 
 
 def test_plain_values_and_the_page(found: hs.Rehearsal):

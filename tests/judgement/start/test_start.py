@@ -39,7 +39,7 @@ def test_it_explains_itself():
     policy = start(logged(), rng=0)
     assert isinstance(policy, Started)
     assert "doubly robust" in policy.explanation
-    assert "trust starts at 0.933" in policy.explanation
+    assert "right about an action, starts at 0.933" in policy.explanation
     assert "context-free" in policy.explanation
     assert policy.summary.n_actions == 3
     assert (policy.worth <= policy.effective_sizes).all()
@@ -223,7 +223,7 @@ def test_the_audit_s_caps_are_the_virtual_plays(decide_on):
     assert found.verdict.decision == "use it with a cap"
     assert policy.virtual_plays.tolist() == list(found.verdict.caps)
     assert (policy.virtual_plays < found.summary.plays).all()
-    assert f"{sum(found.verdict.caps):,} virtual plays at most" in policy.explanation
+    assert f"at most {sum(found.verdict.caps):,} users' outcomes (virtual plays)" in policy.explanation
 
 
 def test_a_cap_can_be_given():

@@ -253,9 +253,9 @@ def find_estimated(audit: Audit) -> Iterator[Found]:
     """The propensities had to be estimated."""
     if audit.facts.propensities == "estimated" and audit.facts.context_names:
         yield Found(
-            "the log has no propensities; they were estimated from the contexts, which is right if nothing else "
-            "decided who saw what",
-            "headstart caps what the log counts for, so that users can overrule it; log the propensities from now on",
+            "the chances with which actions were chosen (propensities) are not in the log; they were estimated from "
+            "the contexts, which is right if nothing else decided who saw what",
+            "headstart caps what the log counts for, so that users can overrule it; log these chances from now on",
         )
 
 

@@ -83,7 +83,8 @@ class Trust(Displayed):
         weights = self.weights.tolist()
         names: list[object] = [str(name) for name in self.action_names] or list(range(len(weights)))
         columns: dict[str, list[object]] = {"action": names, "chance that the log is right": weights}
-        return Display("Trust in the log, per action", self.reasons, columns)
+        reasons = tuple(f"{reason[:1].upper()}{reason[1:]}." for reason in self.reasons)
+        return Display("Trust in the log, per action", reasons, columns)
 
 
 def suggest_trust(audit: Audit, options: LoggedPriorOptions = LoggedPriorOptions()) -> Trust:
@@ -148,7 +149,7 @@ def weigh_reasons(
     """
     among_two = options.unadjusted_trust if basis == "nothing" else options.trust
     start = trust_among(len(action_names), among_two)
-    words = [f"{BASES[basis]}: trust starts at {start:.3g}"]
+    words = [f"{BASES[basis]}: trust, the chance that the log is right about an action, starts at {start:.3g}"]
     unseen = np.ones(len(action_names)) if overlooked is None else overlooked
     doubts = (1.0 - start) * (1.0 - options.confounded * (1.0 - unseen))
     if (unseen < 1.0).any():
@@ -239,7 +240,7 @@ def _settle_caps(cap: ArrayLike | None, found: Audit, *, is_trusted: bool) -> tu
         return caps, [_UNUSED]
     if verdict.decision == CAP:
         why = next(reason.text for reason in verdict.reasons if reason.severity == "cap")
-        return caps, [f"the log has {int(caps.sum()):,} virtual plays at most: {why}"]
+        return caps, [f"the log counts for at most {int(caps.sum()):,} users' outcomes (virtual plays): {why}"]
     return caps, []
 
 

@@ -84,6 +84,11 @@ def _summary(audit: Audit, caps: tuple[int, ...], decision: str) -> str:
     assert audit.actions.best is not None
     best = audit.actions.actions[audit.actions.best].name
     points = f"It points to {best}" + ("" if audit.actions.is_lead_clear else ", but not beyond noise")
+    if decision == CAP and not plays:
+        return (
+            f"{points}. It is too small, or too noisy, to count for even one user's outcome: headstart will learn "
+            "from the users themselves. More rows would help."
+        )
     if decision == CAP:
         most = f"it counts for no more than {plays:,} users' outcomes (virtual plays), which headstart sees to itself"
         return f"{points}. With a cap: {most}. {name_basis(audit)}"

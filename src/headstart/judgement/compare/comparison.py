@@ -10,6 +10,7 @@ from headstart.arrays import Floats, Integers
 from headstart.displayed import Display, Displayed, draw_intervals
 from headstart.judgement.compare.policies import COLD, NAIVE, START, TODAY
 from headstart.logs.any_log import OUTCOME
+from headstart.numerals import number, signed
 from headstart.simulation.acceptance import ROBUST, Acceptance
 
 
@@ -213,7 +214,7 @@ def _plain(difference: Difference) -> dict[str, object]:
 def _tell_best(comparison: Comparison) -> str:
     best = comparison.earnings[0]
     equals = [d.policy for d in comparison.to_best if d.is_noise]
-    earned = f"{best.name} earned most, {best.mean:.4g} per user"
+    earned = f"{best.name} earned most, {number(best.mean, 4)} per user"
     if not equals:
         return f"{earned}, and more than every other policy beyond noise."
     if len(equals) == len(comparison.to_best):
@@ -239,8 +240,8 @@ def _tell_loans(comparison: Comparison) -> str:
 
 
 def _tell(difference: Difference, gain: str, loss: str) -> str:
-    pair = f"{difference.policy} and {difference.other} differ by {difference.value:+.3g}"
-    interval = f"({difference.low:+.3g} to {difference.high:+.3g})"
+    pair = f"{difference.policy} and {difference.other} differ by {signed(difference.value)}"
+    interval = f"({signed(difference.low)} to {signed(difference.high)})"
     if difference.is_noise:
         return f"{pair} {interval}, which is noise at this size."
     moral = gain if difference.value > 0 else loss

@@ -19,6 +19,7 @@ import numpy as np
 from headstart.judgement.rehearsal.policies import FLOORS, POWER, SETTINGS, TRUSTS, StartSetting
 from headstart.judgement.rehearsal.rehearsal import Advice, Outlook
 from headstart.judgement.rehearsal.worlds import RIGHT, Scenario
+from headstart.numerals import number
 
 _NEARLY = 1.02
 _SHARES = (0.01, 0.02, 0.05, 0.10, 0.20)
@@ -57,7 +58,7 @@ def _choose_trust(prices: dict[StartSetting, float]) -> tuple[StartSetting, str]
     without = [StartSetting(trust, 0.0) for trust in TRUSTS]
     best = min(without, key=prices.__getitem__)
     audits = StartSetting(None, 0.0)
-    told = ", ".join(f"{_tell_trust(each)} {prices[each]:.3g}" for each in without)
+    told = ", ".join(f"{_tell_trust(each)} {number(prices[each])}" for each in without)
     if prices[audits] <= _NEARLY * prices[best]:
         return audits, f"trust is the audit's: no other loses less by more than 2 % (lost in all: {told})"
     return best, f"{_tell_trust(best)} loses least on average over the scenarios (lost in all: {told})"
@@ -73,18 +74,18 @@ def _choose_floor(
     floored = StartSetting(chosen.trust, FLOORS[-1])
     price = prices[floored] - prices[chosen]
     if price <= 0.0:
-        return floored, f"a floor of {floored.floor:.0%} loses less: {-price:.3g} in all"
+        return floored, f"a floor of {floored.floor:.0%} loses less: {number(-price)} in all"
     without, within = by_name[chosen.name, RIGHT], by_name[floored.name, RIGHT]
     assert without.known is not None
     assert within.known is not None
     tells = without.known.share < 0.5 <= within.known.share
     if tells and price < _DEAR * within.over_today.mean:
         return floored, (
-            f"a floor of {floored.floor:.0%} costs {price:.3g} in all, and then the users themselves tell the best "
-            f"action in {within.known.share:.0%} of worlds, not in {without.known.share:.0%}"
+            f"a floor of {floored.floor:.0%} costs {number(price)} in all, and then the users themselves tell the "
+            f"best action in {within.known.share:.0%} of worlds, not in {without.known.share:.0%}"
         )
     return chosen, (
-        f"no floor: one of {floored.floor:.0%} would cost {price:.3g} in all (users tell the best action in "
+        f"no floor: one of {floored.floor:.0%} would cost {number(price)} in all (users tell the best action in "
         f"{within.known.share:.0%} of worlds with it, in {without.known.share:.0%} without)"
     )
 
@@ -98,10 +99,10 @@ def _choose_hold_out(gain: float, variance: float, n_users: int) -> tuple[float,
         error = math.sqrt(variance / n_users * (1.0 / share + 1.0 / (1.0 - share)))
         if each >= POWER * error:
             return share, (
-                f"a hold-out of {share:.0%} with today's policy costs {share * gain:.3g} in all and shows a gain of "
-                f"{each:.3g} a user with a chance of 8 in 10"
+                f"a hold-out of {share:.0%} with today's policy costs {number(share * gain)} in all and shows a "
+                f"gain of {number(each)} a user with a chance of 8 in 10"
             )
     return 0.0, (
-        f"no hold-out: even one of {_SHARES[-1]:.0%} would not show a gain of {each:.3g} a user beside the noise of "
-        f"{n_users:,} users"
+        f"no hold-out: even one of {_SHARES[-1]:.0%} would not show a gain of {number(each)} a user above the noise "
+        f"of {n_users:,} users"
     )

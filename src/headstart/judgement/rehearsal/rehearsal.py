@@ -16,6 +16,7 @@ from headstart.errors import OptionError
 from headstart.judgement.audit.plain import as_plain
 from headstart.judgement.rehearsal.policies import AB_TEST, TODAY
 from headstart.judgement.rehearsal.worlds import RIGHT
+from headstart.numerals import more
 
 _LINES = ("-", "--", "-.", ":")  # of a figure's scenarios, beside their colours
 
@@ -157,13 +158,13 @@ class Rehearsal(Displayed):
     def _tell(self) -> Display:
         shown = self.forecasts
         return Display(
-            repr(self),
-            tuple(f"{reason[:1].upper()}{reason[1:]}." for reason in self.advice.reasons),
+            f"Rehearsal of {self.days} days of {self.users_per_day:,} users, {self.runs} worlds in each scenario",
+            (self._expectation(), *(f"{reason[:1].upper()}{reason[1:]}." for reason in self.advice.reasons)),
             {
                 "scenario": [each.scenario for each in shown],
                 "policy": [each.policy for each in shown],
-                f"beside the {AB_TEST}": [each.over_ab.mean for each in shown],
-                f"beside {TODAY}": [each.over_today.mean for each in shown],
+                f"more than the {AB_TEST}": [each.over_ab.mean for each in shown],
+                f"more than {TODAY}": [each.over_today.mean for each in shown],
                 "lost against the best": [each.regret.mean for each in shown],
             },
         )
@@ -175,15 +176,13 @@ class Rehearsal(Displayed):
         axes.axhline(0.0, color="#8a8f98", lw=0.8)
         axes.set_xlabel("day")
         axes.xaxis.get_major_locator().set_params(integer=True)
-        axes.set_ylabel(f"{self.unit} earned beside the {AB_TEST}")
+        axes.set_ylabel(f"{self.unit} more than by the {AB_TEST}")
         axes.legend(frameon=False, title="if", fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
-    def __repr__(self) -> str:
-        ours = self.forecast(self.advice.policy)
-        worst = self.worst(self.advice.policy)
+    def _expectation(self) -> str:
+        ours, worst = self.forecast(self.advice.policy), self.worst(self.advice.policy)
         return (
-            f"Rehearsal({self.days} days of {self.users_per_day:,} users, {self.runs} worlds a scenario: "
-            f"{self.advice.policy!r} earns {ours.over_ab.mean:+.3g} beside the {AB_TEST} and "
-            f"{ours.over_today.mean:+.3g} beside {TODAY} where the log is right; at worst {worst.over_ab.mean:+.3g}, "
-            f"{worst.scenario})"
+            f"Where the log is right, {self.advice.policy!r} earns {more(ours.over_ab.mean)} than the {AB_TEST} and "
+            f"{more(ours.over_today.mean)} than {TODAY}; at worst ({worst.scenario}) it earns "
+            f"{more(worst.over_ab.mean)} than the {AB_TEST}."
         )

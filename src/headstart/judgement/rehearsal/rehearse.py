@@ -40,6 +40,7 @@ from headstart.parts.identity import identity_of
 POLICIES = (AB_TEST, COLD, *(each.name for each in SETTINGS), WINNER, TODAY)
 RUNS = 100
 FEWEST_RUNS = 10
+_FEWEST_ROWS = 10  # of a log that says anything of itself
 _MOST_ROUNDS = 10**9  # that are simulated, unless the fewest worlds take more: a quarter of an hour on one core
 _N_SIMULATED = len(SCENARIOS) * (len(POLICIES) - 2)  # each world is met so many times
 
@@ -118,6 +119,8 @@ def rehearse(
     check_number("runs", n_runs, low=2)
     first = start(log, decide_on=decide_on, horizon=n_users, rng=seed)
     rows = take_in(log, StartOptions.most_rows, 0).whole
+    if len(rows) < _FEWEST_ROWS:
+        raise LogError(f"a log of {len(rows)} rows is too small to draw worlds from: {_FEWEST_ROWS} are the fewest")
     if np.isfinite(first.audit.summary.means).sum() < 2:
         raise LogError("a rehearsal needs a log of at least two actions that were shown")
     decided = None if decide_on is None else log.encoding.columns_of(decide_on)

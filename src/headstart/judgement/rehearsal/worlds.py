@@ -133,7 +133,8 @@ def _raised(evidence: Evidence, means: Floats) -> Floats:
 
 
 def _lowered(evidence: Evidence, levels: Floats) -> Floats:
-    return 1.0 / (1.0 + np.exp(-levels)) if evidence.is_binary else levels
+    with np.errstate(over="ignore"):  # a rate that far down is 0
+        return 1.0 / (1.0 + np.exp(-levels)) if evidence.is_binary else levels
 
 
 @dataclass(frozen=True)

@@ -67,8 +67,8 @@ def decide_for_all(
     prior = make_prior([each if line is None else line.adjust(each) for each in summaries], is_binary)
     oracle: Oracle = KnowledgeGradient.from_prior(prior, horizon=users, options=options.exploring, rng=rng)
     why = (
-        "decisions are context-free: the best by the log and the users so far, or what is worth learning about "
-        f"while {'others' if users is None else f'{users:,} users'} are to come"
+        "decisions are the same for all users (context-free): the best action by the log and the users so far, or "
+        f"one that is worth learning about while {'others' if users is None else f'{users:,} users'} are to come"
     )
     if is_binary:
         why += "; outcomes are 0 or 1, so what is learnt is the chance of a 1"

@@ -14,6 +14,7 @@ import numpy as np
 
 from headstart.arrays import Floats
 from headstart.judgement.start.started import Started
+from headstart.numerals import number, signed
 from headstart.parts.identity import identity_of
 from headstart.parts.tables.decisions import DecisionTable
 
@@ -31,15 +32,16 @@ class Gain(NamedTuple):
 
     def __str__(self) -> str:
         return (
-            f"expected gain over today's policy: {self.gain:+.3g} a user (95 % interval {self.low:+.3g} to "
-            f"{self.high:+.3g}), where today's users have {self.today:.3g}"
+            f"The expected gain over today's policy is {signed(self.gain)} a user (95 % interval {signed(self.low)} "
+            f"to {signed(self.high)}); today a user brings {number(self.today)}."
         )
 
 
 def expected_gain(policy: Started, decisions: DecisionTable) -> Gain | None:
-    """The gain of these decisions; None where the policy does not say what it expects, as a forest does not."""
+    """The gain of these decisions; None where nobody can say: a forest does not say what it expects, and a log that
+    counts for nothing gives nothing to expect."""
     identity = identity_of(policy)
-    if identity is None or identity.log is None:
+    if identity is None or identity.log is None or not policy.worth.any():
         return None
     sampled = decisions.sampled()
     believed = None if sampled is None else policy.expected_outcomes(sampled[0])

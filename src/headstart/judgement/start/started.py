@@ -302,8 +302,8 @@ class Started(Wrapper, Displayed):
 
     @property
     def explanation(self) -> str:
-        """What was done and why, a line for each step."""
-        return "\n".join(self.reasons)
+        """What was done and why, a sentence for each step."""
+        return "\n".join(f"{reason[:1].upper()}{reason[1:]}." for reason in self.reasons)
 
     @property
     def effective_sizes(self) -> Floats:

@@ -213,7 +213,7 @@ def _choose_contexts(
         elif schema[name].is_null() or "NULL" in str(schema[name]):  # what DuckDB calls a column without a value
             left_out[name] = "missing in every row"
         elif not is_usable(schema[name]):
-            left_out[name] = f"neither numbers, booleans nor text, but {schema[name]}"
+            left_out[name] = f"it is of the kind {schema[name]}, and a context is a number, true or false, or text"
         else:
             chosen.append(name)
     return chosen, left_out

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 OUT_OF_ORDER = "earlier than the row before; read_log puts them in order"
 SAME_ID = "an id that came before, dropped"
-SAME_ROW = "equal to another row in every column, kept"
+SAME_ROW = "equal to another row in every column, and kept"
 _MOST_IDS = 20_000_000  # counting ids exactly takes a scan for every so many of them:
 _IDS_AT_ONCE = 2_000_000  # about 100 MB
 _MOST_ROWS = 200_000  # comparing whole rows is only cheap for few

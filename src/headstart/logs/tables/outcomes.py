@@ -57,7 +57,7 @@ class Outcomes:
 def read_outcomes(table: UserTable, id: str, outcome: str, window: Window | None) -> Outcomes:
     """Read a table of outcomes once; 32 bytes a row stay in memory."""
     columns = [id, outcome, *([window.column] if window is not None else [])]
-    table.check_columns(columns, "of the outcomes")
+    table.check_columns(columns, "of the outcomes: id=, outcome= and time= name their columns")
     parts: list[tuple[Words, Words, Floats]] = []
     n_late, n_empty, row = 0, 0, 0
     for rows in table.read(list(dict.fromkeys(columns))):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -75,6 +76,7 @@ def arrange(opened: Opened, asked: Asked) -> Arranged:
     rows = opened.table if opened.keeps is None else opened.table.filter(opened.keeps(opened.table))
     schema = dict(rows.schema().items())
     roles = find_roles(schema, asked, opened.roles, opened.contexts)
+    _check_outcome(opened, schema, roles)
     return Arranged(opened, rows, schema, _check_time(opened, schema, roles))
 
 
@@ -234,9 +236,29 @@ def _readable(rows: ir.Table, opened: Opened, roles: Roles) -> Roles:
             continue
         place, value = find_first(opened, fault.column, fault.of)
         found = f"got {value!r} (in {n:,} of {counted.n_rows:,} rows)"
-        way = "; write numbers in its place, such as 1 for yes and 0 for no" if fault.column == roles.outcome else ""
+        way = f"; {_way_out(str(value))}" if fault.column == roles.outcome else ""
         raise LogError(f"{place}: column {fault.column!r}: {fault.rule}, {found}{way}")
     return roles
+
+
+def _way_out(text: str) -> str:
+    """What to write in place of an outcome that is no number."""
+    number = re.fullmatch(r"[^\d\w.,+-]*([+-]?[\d.,' ]*\d)\s*(%|[^\d\s]{1,3})?", text.strip())
+    if number is None:
+        return "write numbers in its place, such as 1 for yes and 0 for no"
+    if number[2] == "%":
+        return f"write the number without the percent sign, {number[1]}"
+    if re.fullmatch(r"[+-]?\d+,\d+", text.strip()):
+        return f"write a decimal point where it has a comma, {number[1].replace(',', '.')}"
+    return "write the number alone, without currency, unit or thousands separators, such as 1234.5"
+
+
+def _check_outcome(opened: Opened, schema: Schema, roles: Roles) -> None:
+    """An outcome, and a chance, is a number; a day or a list is none."""
+    for role in ("outcome", "propensity"):
+        name = roles.columns.get(role)
+        if name is not None and (schema[name].is_temporal() or schema[name].is_nested()):
+            raise LogError(f"{opened.place}: column {name!r}: the {role} must be a number, it is {schema[name]}")
 
 
 def _check_time(opened: Opened, schema: Schema, roles: Roles) -> Roles:

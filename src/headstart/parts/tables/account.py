@@ -68,19 +68,25 @@ class DecisionTally:
         by_floor = floor * n * (1.0 - 1.0 / len(self._names))  # all available
         why = _explain(rule.queue, n, max(self._exploring - by_floor, 0.0))
         if floor:
-            why += f"; the floor of {floor:.3g} gives about {by_floor:,.0f} users another action by lot"
+            why += f" The floor of {floor:.3g} gives about {by_floor:,.0f} users another action by lot."
         return DecisionAccount(self._names, self._counts, self._expected, self._exploring, self._surprises, salt, why)
 
 
 def _explain(queue: Queue, n_users: int, exploring: float) -> str:
     if queue.is_blind:
         return (
-            f"about {exploring:,.0f} users get another action than their likeliest: this policy does not weigh what "
-            "is in flight, so each is decided as if alone"
+            f"About {exploring:,.0f} users get another action than their likeliest. This policy does not count the "
+            "decisions whose outcomes are still to come, so each user is decided as if alone."
         )
     if exploring < 0.5:
-        return f"{n_users:,} users are decided before any outcome comes, and trying anything on them is not worth it"
-    before = f"{n_users:,} users are decided before any outcome comes: about {exploring:,.0f} of them are tried on"
+        return (
+            f"{n_users:,} users are decided before any outcome comes, and it is not worth giving any of them an "
+            "action only to learn about it."
+        )
+    before = (
+        f"{n_users:,} users are decided before any outcome comes. About {exploring:,.0f} of them get another action "
+        "than the one that looks best, in order to learn about it"
+    )
     if queue.n_before_rest < n_users:
-        return f"{before}, for with {queue.n_before_rest:,} decisions in flight nothing more is worth buying"
-    return f"{before}, for to the last of them something is worth learning about"
+        return f"{before}: once {queue.n_before_rest:,} are decided, more of that would not be worth what it costs."
+    return f"{before}: to the last of them that is worth what it costs."

@@ -107,9 +107,8 @@ def compare(
     n_log = round(check_number("share", share, 0.0, 1.0) * len(rows))
     if not 2 <= n_log <= len(rows) - 2:
         raise OptionError(f"share must leave at least two rows on both sides, got {share} of {len(rows)}")
-    if np.unique(rows.actions).size < 2:
-        only = rows.action_names[int(rows.actions[0])]
-        raise OptionError(f"the log shows only one action, {only}: there is nothing to compare")
+    if rows.n_actions < 2:
+        raise OptionError(f"the log shows only one action, {rows.action_names[0]}: there is nothing to compare")
     chosen = choose_policies(policies, rows, decide_on)
     most_rounds = None if rounds is None else max(2, check_whole("rounds", rounds))
     acceptance = choose_acceptance(rows, len(rows) - n_log, most_rounds)

@@ -280,7 +280,7 @@ def test_contexts_that_do_not_matter_are_not():
 def test_columns_that_do_not_vary_cannot_be_decided_on():
     rng = np.random.default_rng(0)
     policy = start(hs.Log(rng.integers(0, 2, 50), rng.random(50), np.ones((50, 2))), decide_on=[0, 1], rng=0)
-    assert "none of the columns to decide on varies" in policy.explanation
+    assert "None of the columns to decide on varies" in policy.explanation
     assert policy.n_features == 0
 
 

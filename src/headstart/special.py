@@ -20,7 +20,8 @@ _PACKAGE, _COMPILED = "scipy.special", "scipy.special._ufuncs"
 def __getattr__(name: str) -> Any:
     if name.startswith("_"):
         raise AttributeError(name)
-    return getattr(_functions(), name)
+    value = globals()[name] = getattr(_functions(), name)  # asked for once
+    return value
 
 
 @cache

@@ -3,8 +3,6 @@
 import subprocess
 import sys
 
-import pytest
-
 
 def run(code: str) -> str:
     return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
@@ -31,10 +29,3 @@ print("scipy.special" in sys.modules, betainc(1, 1, 0.5))
 end.set()
 """
     assert run(code).split() == ["True", "0.5"]
-
-
-def test_a_name_that_scipy_does_not_have_is_no_attribute():
-    from headstart import special
-
-    with pytest.raises(AttributeError):
-        _ = special.no_such_function

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from copy import deepcopy
+from dataclasses import dataclass
 from typing import Generic, TypeGuard, TypeVar
 
 import numpy as np
@@ -43,13 +44,11 @@ def is_oracle(thing: object) -> TypeGuard[Oracle]:
     return not isinstance(thing, type) and missing_method(thing, "play") is None
 
 
+@dataclass(eq=False)  # not frozen, which doubles what it costs to make one: a simulator asks parts by the thousand
 class Abilities(Generic[_Part]):
     """What an oracle, an evaluator and a source of contexts may all offer."""
 
-    __slots__ = ("part",)  # no dataclass: a simulator asks parts by the thousand
-
-    def __init__(self, part: _Part) -> None:
-        self.part = part
+    part: _Part
 
     @property
     def kernel_state(self) -> State | None:
@@ -119,10 +118,9 @@ def load_parts(parts: Mapping[str, object], saved: Saved) -> None:
         raise
 
 
+@dataclass(eq=False)
 class OracleAbilities(Abilities[Oracle]):
     """What an oracle may offer beyond `play`, `update` and `probabilities`."""
-
-    __slots__ = ()
 
     @property
     def outcome_range(self) -> tuple[float, float]:
@@ -215,10 +213,9 @@ class OracleAbilities(Abilities[Oracle]):
         return deepcopy(self.part) if made is None else made()
 
 
+@dataclass(eq=False)
 class EvaluatorAbilities(Abilities[Evaluator]):
     """What an evaluator may offer beyond `get_outcome`. One that keeps its log as `log` has said most of it."""
-
-    __slots__ = ()
 
     @property
     def n_actions(self) -> int | None:

@@ -30,7 +30,7 @@ from headstart.kernels.dispatch import OPTIONS, F, Function
 from headstart.kernels.importing import import_array_math
 from headstart.kernels.keeping import find_code_folder
 from headstart.kernels.linking import optimised_once
-from headstart.kernels.locating import KNOWS_LOCATORS, ByContent
+from headstart.kernels.locating import KNOWS_LOCATORS, located_by_content
 from headstart.kernels.locking import only_one_compiles
 from headstart.kernels.sweeping import mark_used
 
@@ -81,15 +81,13 @@ def _compile(
 @contextmanager
 def _kept_in(folder: Path) -> Iterator[None]:
     """What is made meanwhile is kept in this folder, and found there from any checkout of the same code."""
-    before = {name: getattr(numba.config, name, None) for name in ("CACHE_DIR", "CACHE_LOCATOR_CLASSES")}
+    before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(folder)
-    if KNOWS_LOCATORS:
-        numba.config.CACHE_LOCATOR_CLASSES = f"{ByContent.__module__}.{ByContent.__qualname__}"
     try:
-        yield
+        with located_by_content():
+            yield
     finally:
-        for name, value in before.items():
-            setattr(numba.config, name, value)
+        numba.config.CACHE_DIR = before
 
 
 def _compile_once(dispatcher: Callable[P, T], folder: Path) -> None:

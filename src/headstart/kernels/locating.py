@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Self
 
 import numba
 
-KNOWS_LOCATORS = hasattr(numba.config, "CACHE_LOCATOR_CLASSES")  # since numba 0.62
+KNOWS_LOCATORS = "CACHE_LOCATOR_CLASSES" in vars(numba.config)  # newer versions of numba do
 
 
 class ByContent:
@@ -43,3 +44,17 @@ class ByContent:
     def get_disambiguator(self) -> str:
         """A folder holds one function, on whatever line of its file."""
         return "code"
+
+
+@contextmanager
+def located_by_content() -> Iterator[None]:
+    """What is compiled meanwhile is kept and found by `ByContent`; by numba's own locators where it has no choice."""
+    if not KNOWS_LOCATORS:
+        yield
+        return
+    before = numba.config.CACHE_LOCATOR_CLASSES
+    numba.config.CACHE_LOCATOR_CLASSES = f"{ByContent.__module__}.{ByContent.__qualname__}"
+    try:
+        yield
+    finally:
+        numba.config.CACHE_LOCATOR_CLASSES = before

@@ -158,7 +158,7 @@ class Made(NamedTuple):
     spread: float
 
 
-class Known(NamedTuple):
+class LoggedMeans(NamedTuple):
     """What a log knows of each action, (K,); size 0 for an action of which it knows nothing."""
 
     means: Floats
@@ -167,7 +167,7 @@ class Known(NamedTuple):
     tails: float  # outcomes that tell as much of a variance as one normal one
 
 
-def make_normal(known: Known, options: LoggedPriorOptions) -> Made:
+def make_normal(known: LoggedMeans, options: LoggedPriorOptions) -> Made:
     """Normal outcomes: N(m, s^2) as the log says, and around its best mean and the average of all."""
     means, sizes, variances, tails = known
     k, is_known = means.size, sizes > 0.0
@@ -188,7 +188,7 @@ def make_normal(known: Known, options: LoggedPriorOptions) -> Made:
     )
 
 
-def make_binary(known: Known, options: LoggedPriorOptions) -> Made:
+def make_binary(known: LoggedMeans, options: LoggedPriorOptions) -> Made:
     """Outcomes 0 and 1: before the log a chance is Beta distributed around the average of all, worth one success or
     one failure, whichever is rarer; the log's outcomes are counted on top. A rival is as vague, around the best."""
     means, sizes = known.means, known.sizes
@@ -247,7 +247,7 @@ def check_trust(trust: ArrayLike | None, n_actions: int) -> Floats:
     return chances
 
 
-def check_known(summary: Summary, n_actions: int) -> Known:
+def check_known(summary: Summary, n_actions: int) -> LoggedMeans:
     """What the log knows of each action."""
     if not isinstance(summary, Summary):
         raise OptionError(f"summary must be a Summary (evaluator.summary()), got {type(summary).__name__}")
@@ -256,4 +256,4 @@ def check_known(summary: Summary, n_actions: int) -> Known:
     sizes = np.asarray(summary.effective_sizes, dtype=np.float64)
     is_known = (sizes > 0.0) & np.isfinite(summary.means) & np.isfinite(summary.variances)
     means, variances = np.where(is_known, summary.means, 0.0), np.where(is_known, summary.variances, 0.0)
-    return Known(means, np.where(is_known, sizes, 0.0), variances, summary.tails)
+    return LoggedMeans(means, np.where(is_known, sizes, 0.0), variances, summary.tails)

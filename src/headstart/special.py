@@ -1,8 +1,8 @@
 """SciPy's special functions without the rest of `scipy.special`: 40 milliseconds to import instead of 400.
 
 `from headstart.special import stdtrit` in the function that needs it: whoever imports this module imports SciPy. What
-takes the time is SciPy's support of other array libraries, of which nothing here makes use: the functions are those of
-its compiled module, the same ones.
+takes the time is SciPy's support of other array libraries, of which nothing here makes use: the functions are those
+of its compiled module, the same ones.
 """
 
 from __future__ import annotations

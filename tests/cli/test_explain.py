@@ -67,7 +67,7 @@ def test_the_store_and_the_service_say_the_same_of_a_decision(tmp_path):
     code, told = by_store
     assert code == 0
     assert told.startswith("Decision order/7 of ads, ")
-    assert f"{decided['action']} was drawn with a chance of 97.5 %" in told
+    assert f"{decided['action']} was drawn with a chance of {decided['propensity']:.1%}".replace("%", " %") in told
     assert "Outcomes of users so far: 1 of " in told
     assert unknown == (1, "Error: no decision 'nobody' in ads, other")
     assert run(store)[0] == 1

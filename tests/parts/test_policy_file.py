@@ -1,5 +1,6 @@
 """A policy is a file: it has the same future in another process, and a file that is not one is refused."""
 
+import functools
 import io
 import json
 import os
@@ -154,26 +155,27 @@ def test_what_cannot_be_saved_says_so_and_the_old_file_stays(make, tmp_path):
     assert os.listdir(tmp_path) == ["policy"]
 
 
-@pytest.fixture
-def written(tmp_path):
-    """A policy file, and a way to write it again with its document or its arrays changed."""
-    hs.LinUCB(3, 2).save(tmp_path / "policy")
-    with zipfile.ZipFile(tmp_path / "policy") as archive:
+def rewrite(path, change_document=None, change_arrays=None, compression=zipfile.ZIP_STORED):
+    """A policy file written again beside it, with its document or its arrays changed."""
+    with zipfile.ZipFile(path) as archive:
         document = json.loads(archive.read("policy.json"))
         arrays = {name: archive.read(name) for name in archive.namelist()[1:]}
+    if change_document is not None:
+        change_document(document)
+    if change_arrays is not None:
+        change_arrays(arrays)
+    with zipfile.ZipFile(path.with_name("changed"), "w", compression) as archive:
+        archive.writestr("policy.json", json.dumps(document))
+        for name, content in arrays.items():
+            archive.writestr(name, content)
+    return path.with_name("changed")
 
-    def rewrite(change_document=None, change_arrays=None, compression=zipfile.ZIP_STORED):
-        if change_document is not None:
-            change_document(document)
-        if change_arrays is not None:
-            change_arrays(arrays)
-        with zipfile.ZipFile(tmp_path / "changed", "w", compression) as archive:
-            archive.writestr("policy.json", json.dumps(document))
-            for name, content in arrays.items():
-                archive.writestr(name, content)
-        return tmp_path / "changed"
 
-    return rewrite
+@pytest.fixture
+def written(tmp_path):
+    """A way to write a policy file that is changed."""
+    hs.LinUCB(3, 2).save(tmp_path / "policy")
+    return functools.partial(rewrite, tmp_path / "policy")
 
 
 def as_npy(array, **options):
@@ -311,3 +313,22 @@ def test_fields_of_another_layout_are_of_another_version(written):
 
     with pytest.raises(PolicyFileError, match="of another version"):
         hs.load(written(rename))
+
+
+def test_a_file_from_before_a_field_with_a_default_is_read(tmp_path):
+    """`Summary.tails` came later than `Summary`: files from before have none."""
+    policy = hs.start(LOG, rng=1)
+    policy.save(tmp_path / "policy")
+
+    def without(name):
+        def change(document):
+            for node in find(document, "fields"):
+                if node["class"].endswith("Summary"):
+                    del node["of"][name]
+
+        return change
+
+    path = rewrite(tmp_path / "policy", without("tails"))
+    np.testing.assert_array_equal(hs.load(path).probabilities(), policy.probabilities())
+    with pytest.raises(PolicyFileError, match="is of another version: Summary has other fields now"):
+        hs.load(rewrite(tmp_path / "policy", without("means")))

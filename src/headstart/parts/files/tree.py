@@ -2,7 +2,7 @@
 
 An object is what its `__getstate__` says, as when it is copied. What stands in two places is written once: parts
 share arrays. A NamedTuple goes by its fields, whose names are compared when it is read: a state of another layout is
-refused.
+refused. A dataclass goes by its fields too, of which those with a default may be missing.
 """
 
 from __future__ import annotations
@@ -223,11 +223,12 @@ class TreeReader:
         owner = self._classes.find_class(node["class"])
         if not dataclasses.is_dataclass(owner):
             raise PolicyFileError(f"holds a {owner.__name__} as what it is not")
-        known = dataclasses.fields(owner)
-        if {each.name for each in known} != set(node["of"]):
+        known = {each.name: each for each in dataclasses.fields(owner)}
+        missing = known.keys() - node["of"].keys()
+        if not node["of"].keys() <= known.keys() or not all(_may_be_missing(known[name]) for name in missing):
             raise PolicyFileError(f"is of another version: {owner.__name__} has other fields now")
         values = {name: self.read(each) for name, each in node["of"].items()}
-        made: object = owner(**{each.name: values[each.name] for each in known if each.init})
+        made: object = owner(**{name: each for name, each in values.items() if known[name].init})
         return made
 
     def _read_object(self, node: _Node) -> object:
@@ -237,6 +238,11 @@ class TreeReader:
         self._objects[node["at"]] = made = object.__new__(owner)
         vars(made).update({name: self.read(each) for name, each in node["of"].items()})
         return made
+
+
+def _may_be_missing(field: dataclasses.Field[Any]) -> bool:
+    """A file from before the field was: the default is what things were then."""
+    return field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
 
 
 _READERS: dict[str, Callable[[TreeReader, _Node], Any]] = {

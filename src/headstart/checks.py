@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import operator
 from collections.abc import Mapping, Sequence
@@ -24,6 +25,12 @@ NO_CONTEXT: Context = np.empty(0)
 def every(n_actions: int) -> Bools:
     """The mask of all actions, one for all who ask: nobody writes to a mask."""
     return np.ones(n_actions, dtype=np.bool_)
+
+
+def guess_name(wrong: str, known: Sequence[object]) -> str:
+    """The question whether the nearest of the known names was meant, with a space behind it; "" if none is near."""
+    near = difflib.get_close_matches(str(wrong), [str(each) for each in known], n=1, cutoff=0.5)
+    return f"did you mean {near[0]!r}? " if near else ""
 
 
 def check_whole(name: str, value: Any, low: int = 1) -> int:

@@ -43,7 +43,10 @@ def test_without_ranges_the_configuration_event_is_the_one_of_old_stores():
         ({"contexts": {"age": {"range": [3]}}}, r"contexts\.age\.range must be \[low, high\]"),
         ({"contexts": {"age": {"range": [3, 3]}}}, r"contexts\.age\.range must be .* low below high, got \[3, 3\]"),
         ({"contexts": {"age": {"range": [0, "x"]}}}, r"contexts\.age\.range must be a number"),
-        ({"contexts": {"age": {"rnge": [0, 1]}}}, r"contexts\.age has no setting 'rnge'; known: range"),
+        (
+            {"contexts": {"age": {"rnge": [0, 1]}}},
+            r"contexts\.age has no setting 'rnge'; did you mean 'range'. known: range",
+        ),
         ({"contexts": {"age": {}}}, r"contexts\.age\.range must be \[low, high\], got None"),
         ({"contexts": {"age": "whole"}}, r'contexts\.age must be "number", \{ range'),
         ({"outcome_range": 1}, r"outcome_range must be \[low, high\]"),

@@ -108,12 +108,18 @@ PLAIN = {"actions": ["a", "b"]}
 BAD = {
     "no experiments": ({}, "experiments must be a table"),
     "empty": ({"experiments": {}}, "declare at least one"),
-    "unknown key": ({"experiments": {"ads": PLAIN}, "stroe": "x"}, "no setting 'stroe'; known: store"),
+    "unknown key": (
+        {"experiments": {"ads": PLAIN}, "stroe": "x"},
+        "no setting 'stroe'; did you mean 'store'. known: store",
+    ),
     "name": ({"experiments": {"a b": PLAIN}}, "a name is 1 to 64"),
     "store": ({"experiments": {"ads": PLAIN}, "store": 3}, "store must be a path"),
 }
 BAD_EXPERIMENTS = {
-    "unknown": ({"epsilom": 0.1}, "experiments.ads has no setting 'epsilom'"),
+    "unknown": (
+        {"epsilom": 0.1},
+        "experiments.ads has no setting 'epsilom'; did you mean 'epsilon'. known: actions, contexts",
+    ),
     "one action": ({"actions": ["a"]}, "experiments.ads.actions must be a list of at least two"),
     "same actions": ({"actions": ["a", "a"]}, "experiments.ads.actions must differ"),
     "odd actions": ({"actions": ["a", 1.5]}, "experiments.ads.actions must be text or whole numbers"),
@@ -166,8 +172,8 @@ def test_a_bad_experiment_is_refused_by_name(name):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"oracle": "UBC"}, "experiments.ads.oracle has no 'UBC'; known: .*UCB"),
-        ({"oracle": {"name": "UCB", "bta": 1}}, "UCB has no setting 'bta'; known: beta"),
+        ({"oracle": "UBC"}, "experiments.ads.oracle has no 'UBC'; did you mean 'UCB'. known: .*UCB"),
+        ({"oracle": {"name": "UCB", "bta": 1}}, "UCB has no setting 'bta'; did you mean 'beta'. known: beta"),
         ({"oracle": {"name": "UCB", "n_actions": 3}}, "UCB has no setting 'n_actions'"),
         ({"oracle": {"name": "UCB", "beta": "wide"}}, "beta must be a number"),
         ({"guard": "Guarded"}, "experiments.ads.guard needs a log"),

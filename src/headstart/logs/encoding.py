@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import operator
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from headstart.arrays import Floats, Integers
-from headstart.checks import check_context
+from headstart.checks import check_context, guess_name
 from headstart.errors import ContextError, OptionError
 
 MISSING = "missing"  # the level of a category that is not known
@@ -85,8 +84,7 @@ class Encoding:
         if isinstance(column, str):
             found = self._named(column)
             if not found:
-                near = difflib.get_close_matches(column, self.columns, n=1)
-                hint = f"did you mean {near[0]!r}? " if near else ""
+                hint = guess_name(column, self.columns)
                 raise OptionError(
                     f"decide_on names {column!r}, which is not a column of the log: {hint}{', '.join(self.columns)}"
                 )

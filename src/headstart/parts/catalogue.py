@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
 
+from headstart.checks import guess_name
 from headstart.errors import OptionError
 from headstart.parts.abilities import missing_method
 
@@ -51,8 +52,9 @@ class BuiltIn:
         taken = {name: value for name, value in given.items() if name in self.parameters}
         for name in settings:
             if name not in self.parameters or name in taken:
-                offered = ", ".join(each for each in self.parameters if each not in taken)
-                raise OptionError(f"{self.name} has no setting {name!r}; known: {offered or 'none'}")
+                offered = [each for each in self.parameters if each not in taken]
+                hint = guess_name(name, offered)
+                raise OptionError(f"{self.name} has no setting {name!r}; {hint}known: {', '.join(offered) or 'none'}")
         try:
             return self.make(**taken, **settings)
         except TypeError as error:

@@ -10,6 +10,7 @@ from typing import Self, TypeAlias
 
 from headstart.checks import check_number
 from headstart.errors import OptionError
+from headstart.serve.tables import check_keys
 
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 _HOST = re.compile(r"[a-z0-9._-]+|\[[0-9a-f:.]+\]")
@@ -33,9 +34,7 @@ class ServerOptions:
     def read(cls, table: Mapping[str, object]) -> Self:
         """From the configuration; an error names its key."""
         known = [each.name for each in fields(cls)]
-        for name in table:
-            if name not in known:
-                raise OptionError(f"server has no setting {name!r}; known: {', '.join(known)}")
+        check_keys("server", table, known)
         host, rate = table.get("host", cls.host), table.get("rate_limit")
         if not isinstance(host, str):
             raise OptionError(f"server.host must be text, got {host!r}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias, TypeGuard
 
+from headstart.checks import guess_name
 from headstart.errors import OptionError
 
 Table: TypeAlias = Mapping[str, object]
@@ -22,7 +23,7 @@ def check_keys(at: str, table: Table, known: Sequence[str]) -> None:
     """No setting besides the known ones."""
     for key in table:
         if key not in known:
-            raise OptionError(f"{at} has no setting {key!r}; known: {', '.join(known)}")
+            raise OptionError(f"{at} has no setting {key!r}; {guess_name(key, known)}known: {', '.join(known)}")
 
 
 def check_wholes(at: str, value: object) -> None:

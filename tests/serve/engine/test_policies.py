@@ -60,7 +60,7 @@ def test_an_evaluator_without_a_summary_is_named_with_those_that_have_one():
 
 @pytest.mark.parametrize("log", [None, logged()])
 def test_what_is_no_oracle_is_not_listed(log: hs.Log | None):
-    with pytest.raises(OptionError, match=r"ads\.oracle has no 'UBC'; known: ") as error:
+    with pytest.raises(OptionError, match=r"ads\.oracle has no 'UBC'; did you mean 'UCB'. known: ") as error:
         built(log, oracle="UBC", evaluator=None if log is None else "IPSWeighting")
     known = str(error.value).split("known: ")[1].split(", ")
     assert {"UCB", "LinUCB", "EpsilonForest", "KnowledgeGradient", "MinUCB", "RobustThompson"} <= set(known)

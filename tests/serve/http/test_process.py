@@ -142,7 +142,7 @@ def test_sigterm_answers_what_is_in_flight_and_closes(tmp_path):
         ("store = 3", "experiments"),
         (CONFIG + "\nepsylon = 0.1\n", "has no setting 'epsylon'"),
         (CONFIG.replace("port = 0", "prot = 0"), "server has no setting 'prot'"),
-        (CONFIG.replace("ThompsonGaussian", "Thompson"), "has no 'Thompson'; known:"),
+        (CONFIG.replace("ThompsonGaussian", "Thompson"), "has no 'Thompson'; did you mean "),
         (CONFIG.replace("port = 0", 'host = "0.0.0.0"'), "there are no [keys]"),
         ("[experiments", "is not TOML"),
     ],

@@ -5,6 +5,7 @@ import sqlite3
 import threading
 from contextlib import contextmanager
 
+from headstart.errors import OptionError
 from headstart.serve import Engine, StoreUnavailable
 from headstart.serve.errors import PolicyFailed, UnknownExperiment
 from headstart.serve.http.access import draw_key
@@ -51,6 +52,8 @@ def test_lists_are_for_those_who_may_look():
     error = UnknownExperiment("no experiment 'adds'; known: ads, salaries")
     assert Refusals().of(error, may_look=True).message == "no experiment 'adds'; known: ads, salaries"
     assert Refusals().of(error, may_look=False).message == "no experiment 'adds'"
+    guessed = OptionError("ads has no setting 'oracel'; did you mean 'oracle'? known: oracle, seed")
+    assert Refusals().of(guessed, may_look=False).message == "ads has no setting 'oracel'"
 
 
 def test_a_caller_who_may_only_decide_is_not_told_what_else_there_is(tmp_path):

@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from headstart.arrays import Floats, Integers
+from headstart.checks import guess_name
 from headstart.errors import OptionError
 from headstart.estimates.features import FeatureTable
 from headstart.evaluators import DoublyRobust, HistoricalAverage, IPSWeighting, LinearModel, NoLog
@@ -131,5 +132,7 @@ def choose_policies(
         return known
     for name in asked:
         if name not in (*known, TODAY):
-            raise OptionError(f"unknown policy {name!r}; known for this log: {', '.join(known)}")
+            raise OptionError(
+                f"unknown policy {name!r}; {guess_name(name, list(known))}known for this log: {', '.join(known)}"
+            )
     return {name: known[name] for name in dict.fromkeys((COLD, NAIVE, *asked)) if name != TODAY}

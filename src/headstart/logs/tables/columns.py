@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from headstart.checks import guess_name
 from headstart.errors import LogError
 from headstart.logs.identifiers import is_identifier, plain_name
 from headstart.logs.tables.asked import ALIASES, REQUIRED, Asked
@@ -163,9 +163,7 @@ def check_column(name: str, names: Sequence[str], what: str = "column") -> str:
     """The name of a column (or table) that exists; otherwise an error with the nearest."""
     if name in names:
         return name
-    near = difflib.get_close_matches(str(name), [str(known) for known in names], n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    raise LogError(f"there is no {what} {name!r}; {hint}{what}s: {', '.join(map(str, names))}")
+    raise LogError(f"there is no {what} {name!r}; {guess_name(name, names)}{what}s: {', '.join(map(str, names))}")
 
 
 def check_names(names: Sequence[object], place: str) -> None:

@@ -10,6 +10,7 @@ from zlib import crc32
 import numpy as np
 
 from headstart import evaluators, oracles
+from headstart.checks import guess_name
 from headstart.errors import OptionError
 from headstart.estimates.summary import Summary
 from headstart.evaluators.capped import Capped
@@ -173,7 +174,7 @@ def _build(
     if made is None:
         # A summary is supplied to an oracle that wants one, where there is a log.
         known = [name for name, each in family.items() if not each.lacks({*supplied, "summary"})]
-        raise OptionError(f"{at} has no {part.name!r}; known: {', '.join(known)}")
+        raise OptionError(f"{at} has no {part.name!r}; {guess_name(part.name, known)}known: {', '.join(known)}")
     lacking = made.lacks(supplied)
     if "summary" in lacking:
         raise OptionError(f"{at} {part.name} needs a summary of a log: declare {config.at}.log")

@@ -24,6 +24,7 @@ from headstart.serve.http.origins import Hosts, Proxies, home_of
 from headstart.serve.http.rates import Rates
 from headstart.serve.http.wire import RequestError
 from headstart.serve.options import ServerOptions
+from headstart.serve.tables import check_keys
 
 SCOPES = ("decide", "outcome", "read", "admin")
 ANONYMOUS = "anonymous"  # no key is called so: the configuration's are checked
@@ -61,9 +62,7 @@ def read_keys(section: Mapping[str, object]) -> dict[str, Key]:
             raise OptionError(f"keys.{name}: callers without a key are called so, give this one another name")
         if not isinstance(entry, Mapping):
             raise OptionError(f"keys.{name} must be a table, got {entry!r}")
-        unknown = set(entry) - {"sha256", "scopes"}
-        if unknown:
-            raise OptionError(f"keys.{name} has no setting {sorted(unknown)[0]!r}; known: sha256, scopes")
+        check_keys(f"keys.{name}", entry, ("sha256", "scopes"))
         digest, scopes = entry.get("sha256"), entry.get("scopes", ())
         if not isinstance(digest, str) or not re.fullmatch(r"[0-9a-f]{64}", digest):
             raise OptionError(f"keys.{name}.sha256 must be 64 hexadecimal digits: make one with headstart keys new")

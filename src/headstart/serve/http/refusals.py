@@ -7,6 +7,7 @@ Paths, hosts and a driver's words stay with us. The log has a failure when it be
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import Callable
 from typing import NamedTuple
@@ -27,7 +28,7 @@ from headstart.serve.http.wire import RequestError
 
 logger = logging.getLogger("headstart.serve")
 _QUIET_SECONDS = 10.0
-_LISTING = "; known: "  # how our errors list what there is
+_LISTING = re.compile(r"; (did you mean .*?\? )?known: ")  # how our errors list what there is
 _FAILURES: tuple[tuple[type[HeadstartError], int, str, str], ...] = (
     (HistoryLost, 503, "history_lost",
      "the store lacks events that it once had: nothing is recorded until somebody has looked at it"),
@@ -73,7 +74,7 @@ class Refusals:
         for mistake, status, code in _MISTAKES:
             if isinstance(error, mistake):
                 text = str(error)
-                return RequestError(status, code, text if may_look else text.partition(_LISTING)[0])
+                return RequestError(status, code, text if may_look else _LISTING.split(text)[0])
         logger.error("a request failed", exc_info=error)
         return RequestError(500, "internal", "the service failed: see its log")
 

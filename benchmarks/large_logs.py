@@ -24,7 +24,7 @@ from headstart.arrays import Floats
 from headstart.estimates.control_line import ControlLine
 from headstart.estimates.summary import Summary
 from headstart.evaluators import DoublyRobust
-from headstart.judgement.audit.trust import weigh_reasons
+from headstart.judgement.audit.trust import behind_totals, weigh_reasons
 from headstart.judgement.start.options import StartOptions
 from headstart.oracles.knowledge_gradient import KnowledgeGradient
 from headstart.parts import Oracle
@@ -36,7 +36,6 @@ from headstart.worlds import DrawnWorld
 KINDS = ("good", "deflated", "inflated")
 SHARES = (0.0, 0.25, 0.5, 0.75, 0.9)  # of `confounded`
 N_ACTIONS, N_SMALL, N_LARGE, USERS = 3, 2000, 10**6, 2000
-SEEN = 3.29 / 0.05  # standard errors of a total that would be called a fault, over what a fault is (`audit.trust`)
 
 
 class Fixed:
@@ -77,7 +76,7 @@ def run_world(kind: str, seed: int, run: int) -> dict[str, float]:
     errors = small.standard_errors * np.sqrt(N_SMALL / N_LARGE)
     chances = drawn.log.propensity_matrix
     assert chances is not None
-    unseen = np.minimum(1.0, SEEN * np.sqrt((1.0 / chances).mean(axis=0) / N_LARGE))
+    unseen = behind_totals(np.sqrt((1.0 / chances).mean(axis=0) / N_LARGE))
     means = truth + errors * rng.standard_normal(N_ACTIONS) + lie(kind, truth, rng)
     large = replace(small, means=means, standard_errors=errors)
     policies: dict[str, Oracle] = {"cold": make_cold(drawn, drawn.log, rng)}

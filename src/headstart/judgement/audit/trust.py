@@ -128,11 +128,15 @@ def overlooked(finding: PropensityFinding) -> Floats:
     propensities are off by less than 3.3 of its standard errors; where that is less than what is called a fault, as
     much less could be overlooked.
     """
-    from headstart.special import ndtri
-
     if not finding.is_checked:
         return np.ones(len(finding.actions))
-    errors = np.array([each.error if np.isfinite(each.ratio) else np.inf for each in finding.actions])
+    return behind_totals(np.array([each.error if np.isfinite(each.ratio) else np.inf for each in finding.actions]))
+
+
+def behind_totals(errors: Floats) -> Floats:
+    """What could hide behind totals that pass and have these standard errors, in shares of the users."""
+    from headstart.special import ndtri
+
     return np.minimum(1.0, -float(ndtri(ALPHA / 2.0)) * errors / MATERIAL)
 
 

@@ -50,6 +50,17 @@ def test_no_request_compiles(name: str):
     assert compiled.cache_info().misses == before  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("name", ["guarded", "guarded by context"])
+def test_a_guard_that_withdraws_the_log_compiles_nothing(name: str):
+    policy = POLICIES[name]()
+    warm(policy)
+    before = compiled.cache_info().misses  # type: ignore[attr-defined]
+    for _ in range(20):
+        policy.update(np.zeros(2), policy.play(np.zeros(2)), -50.0)
+    assert {each.action for each in policy.withdrawals} == {0, 1}
+    assert compiled.cache_info().misses == before  # type: ignore[attr-defined]
+
+
 def test_a_guard_s_test_has_seen_nobody():
     policy = hs.Guarded(warm_ucb())
     warm(policy)

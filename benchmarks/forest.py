@@ -183,7 +183,7 @@ def _repeat(call: Callable[..., Any], *arguments: Any) -> None:
 
 
 def main() -> None:
-    """Print the three tables."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--without-econml", action="store_true")
     parser.add_argument("--times-only", action="store_true")
@@ -200,6 +200,7 @@ def main() -> None:
         econml_forest(1)  # fail before the long part, not after it
     print_small()
     print_times(with_econml=not arguments.without_econml)
+    print_growth(with_econml=not arguments.without_econml)
     if not arguments.times_only:
         print_accuracy()
 

@@ -26,13 +26,11 @@ from headstart.arrays import Floats
 from headstart.judgement.audit.intake import take_in
 from headstart.judgement.rehearsal.policies import AB_TEST, Candidate, make_policies
 from headstart.judgement.rehearsal.rehearsal import DayKnown, Outlook, OverWorlds
-from headstart.judgement.rehearsal.stage import LEVEL, Stage
-from headstart.judgement.rehearsal.witness import Witness
+from headstart.judgement.rehearsal.stage import LEVEL, Stage, ask_when_known
 from headstart.judgement.rehearsal.worlds import SCENARIOS, gather_evidence
 from headstart.judgement.start.start import start
-from headstart.logs.log import Log
 from headstart.randomness import as_words
-from headstart.simulation.simulate import World, simulate
+from headstart.simulation.simulate import World, simulate_asking
 from headstart.worlds import DrawnWorld
 
 START, FLOORED = "start", "start, floor 5%"
@@ -83,7 +81,7 @@ def rehearse_and_meet(
     chosen = {name: made[name] for name in (AB_TEST, *policies)}  # all are compared with the test
     told = {each.policy: each for each in Stage(evidence, chosen, per_day, days, runs, seed).play(SCENARIOS[0])}
     return {
-        name: _meet(drawn, Candidate(policy, floor, evidence, per_day, LEVEL, {}), told[name], fresh, seed)
+        name: _meet(drawn, Candidate(policy, floor, evidence, per_day, LEVEL), told[name], fresh, seed)
         for name, (policy, floor) in chosen.items()
         if name in policies
     }
@@ -91,15 +89,10 @@ def rehearse_and_meet(
 
 def _meet(drawn: DrawnWorld, candidate: Candidate, told: Outlook, fresh: int, seed: int) -> Meeting:
     """A policy with fresh users, so many times."""
-    witnesses: list[Witness] = []
-
-    def make(drawn: DrawnWorld, log: Log, rng: np.random.Generator) -> Witness:
-        witnesses.append(candidate.make(rng))
-        return witnesses[-1]
-
     n_users = candidate.per_day * told.regret_by_day.size
-    curve = simulate(Same(drawn), {told.policy: make}, rounds=n_users, runs=fresh, seed=seed + 1)[told.policy]
-    return Meeting(told, curve.regrets[:, -1], np.array([witness.day for witness in witnesses]))
+    lived = simulate_asking(ask_when_known, Same(drawn), {told.policy: candidate}, n_users, fresh, seed + 1)
+    curve, known = lived[told.policy]
+    return Meeting(told, curve.regrets[:, -1], np.array([day for day, _ in known]))
 
 
 def print_family(name: str, meetings: list[dict[str, Meeting]]) -> None:

@@ -68,6 +68,20 @@ def test_a_comparison_on_a_dask_cluster(cluster):
         assert ask() == here
 
 
+def test_a_rehearsal_on_a_dask_cluster(cluster):
+    rng = np.random.default_rng(5)
+    actions = rng.integers(0, 2, 200)
+    log = hs.Log(actions, rng.normal(0.3 * actions), propensities=np.full(200, 0.5))
+
+    def ask():
+        found = hs.rehearse(log, users_per_day=20, days=3, runs=6, seed=1)
+        return [(each.policy, each.scenario, each.regret, each.known) for each in found.forecasts]
+
+    here = ask()
+    with joblib.parallel_config("dask"):
+        np.testing.assert_equal(ask(), here)
+
+
 def test_results_come_in_their_order_and_an_error_ends_the_rest():
     done = []
 

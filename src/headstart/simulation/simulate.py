@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -23,6 +23,8 @@ from headstart.parts import Oracle, OracleAbilities, State, is_oracle
 from headstart.simulation.spreading import check_jobs, spread_blocks
 from headstart.simulation.streams import Stream, streams_of
 from headstart.simulation.waiting import Waiting
+
+T = TypeVar("T")
 
 _MOST_CHECKPOINTS = 200
 _TOGETHER, _ROWS_TOGETHER = 8, 10_000  # runs that are set up together, and rows of their logs
@@ -232,6 +234,30 @@ def simulate(
     >>> curves["cold"].runs
     5
     """
+    told = simulate_asking(_ask_nothing, world, policies, rounds, runs, seed, n_jobs, progress, delay, batch)
+    return {name: curve for name, (curve, _) in told.items()}
+
+
+def _ask_nothing(policy: Oracle) -> None:
+    pass
+
+
+def simulate_asking(
+    ask: Callable[[Oracle], T],
+    world: World,
+    policies: Mapping[str, MakePolicy | Oracle],
+    rounds: int,
+    runs: int,
+    seed: int,
+    n_jobs: int | None = None,
+    progress: Callable[[int], None] | None = None,
+    delay: int = 0,
+    batch: int = 1,
+) -> dict[str, tuple[Curve, list[T]]]:
+    """`simulate`, and what each run's policy answers at its end, in the order of the runs.
+
+    Policies live where their run is computed, which may be another process: the answer is what comes back of them.
+    """
     rounds, runs, n_jobs = check_whole("rounds", rounds), check_whole("runs", runs), check_jobs(n_jobs)
     delay, batch = check_whole("delay", delay, low=0), check_whole("batch", batch)
     if not policies:
@@ -239,24 +265,27 @@ def simulate(
     checkpoints = np.unique(np.linspace(0, rounds, min(rounds, _MOST_CHECKPOINTS) + 1).astype(np.int64)[1:])
     regrets = {name: np.empty((runs, checkpoints.size)) for name in policies}
     seconds = dict.fromkeys(policies, 0.0)
-    lives = _Lives(world, tuple(policies.values()), checkpoints, seed, delay, batch)
+    answers: dict[str, list[T]] = {name: [] for name in policies}
+    lives = _Lives(ask, world, tuple(policies.values()), checkpoints, seed, delay, batch)
     for run, found in enumerate(spread_blocks(lives.run, runs, n_jobs)):
-        for name, (regret, took) in zip(policies, found, strict=True):
+        for name, (regret, took, answer) in zip(policies, found, strict=True):
             regrets[name][run] = regret
             seconds[name] += took
+            answers[name].append(answer)
             if progress is not None:
                 progress(1)
-    return {name: Curve(checkpoints, regrets[name], seconds[name]) for name in policies}
+    return {name: (Curve(checkpoints, regrets[name], seconds[name]), answers[name]) for name in policies}
 
 
 _Begun = tuple[Drawn, Stream]  # a run's world, and its policies' randomness
-_Lived = tuple[Floats, float]  # a policy's regret in a run, and the seconds that it took
+_Lived = tuple[Floats, float, T]  # a policy's regret in a run, the seconds that it took, and its answer
 
 
 @dataclass(frozen=True)
-class _Lives:
+class _Lives(Generic[T]):
     """What every run has in common; it travels to whoever computes a run."""
 
+    ask: Callable[[Oracle], T]
     world: World
     policies: tuple[MakePolicy | Oracle, ...]
     checkpoints: Integers
@@ -264,8 +293,8 @@ class _Lives:
     delay: int
     batch: int
 
-    def run(self, runs: Sequence[int]) -> list[list[_Lived]]:
-        """Of each run, the regret of each policy and the seconds that it took."""
+    def run(self, runs: Sequence[int]) -> list[list[_Lived[T]]]:
+        """Of each run, the regret of each policy, the seconds that it took, and its answer."""
         return [lived for begun in _together(self._draw(runs)) for lived in self._run_together(begun)]
 
     def _draw(self, runs: Sequence[int]) -> Iterator[_Begun]:
@@ -273,13 +302,13 @@ class _Lives:
             for_world, for_policy = streams_of(self.seed, run)
             yield self.world.draw(for_world.begin()), for_policy
 
-    def _run_together(self, begun: list[_Begun]) -> list[list[_Lived]]:
+    def _run_together(self, begun: list[_Begun]) -> list[list[_Lived[T]]]:
         """A policy is made for each of the worlds before it lives in any of them.
 
         The interpreter and the compiled loop then take turns less often, and each finds what it needs in the
         processor's caches.
         """
-        lived: list[list[_Lived]] = [[] for _ in begun]
+        lived: list[list[_Lived[T]]] = [[] for _ in begun]
         for i, made in enumerate(self.policies):
             started = time.perf_counter()
             is_last = i == len(self.policies) - 1  # nobody meets the worlds after it
@@ -289,8 +318,8 @@ class _Lives:
             for drawn, policy, regret in zip(met, policies, regrets, strict=True):
                 _run_policy(drawn, _delayed(policy, self.delay, self.batch, drawn), self.checkpoints, regret)
             seconds = (time.perf_counter() - started) / len(begun)
-            for found, regret in zip(lived, regrets, strict=True):
-                found.append((regret, seconds))
+            for found, policy, regret in zip(lived, policies, regrets, strict=True):
+                found.append((regret, seconds, self.ask(policy)))
         return lived
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from headstart.judgement.rehearsal.floored import Floored
 from headstart.judgement.rehearsal.witness import Witness
-from headstart.judgement.rehearsal.worlds import Evidence, means_of
+from headstart.judgement.rehearsal.worlds import Evidence
 from headstart.judgement.start.start import start
 from headstart.judgement.start.started import Started
 from headstart.logs.any_log import AnyLog
@@ -61,16 +61,9 @@ class Candidate:
     evidence: Evidence
     per_day: int
     level: float
-    witnesses: dict[bytes, Witness]  # of all runs so far, by what is true in them
 
     def __call__(self, drawn: DrawnWorld, log: Log, rng: np.random.Generator) -> Witness:
-        """The policy at its first user, for one run in one of LogWorlds' worlds."""
-        witness = self.make(rng)
-        self.witnesses[means_of(drawn).tobytes()] = witness
-        return witness
-
-    def make(self, rng: np.random.Generator) -> Witness:
-        """The policy at its first user, watched."""
+        """The policy at its first user, for one run, watched."""
         policy = OracleAbilities(self.policy).copy()
         OracleAbilities(policy).reseed(rng)
         floored = Floored(policy, self.floor, rng) if self.floor else policy

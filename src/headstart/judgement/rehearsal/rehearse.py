@@ -63,7 +63,7 @@ def rehearse(
     decide_on: Sequence[str | int] | None = None,
     runs: int | None = None,
     seed: int = 0,
-    n_jobs: int = 1,
+    n_jobs: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Rehearsal:
     """What will happen if a policy from this log is switched on: expected gains, days until the best action is known,
@@ -81,7 +81,8 @@ def rehearse(
         Worlds that are drawn for each scenario. None: 100, and down to 10 of them for more than 250,000 users in all,
         so that a billion rounds are simulated.
     seed, n_jobs
-        Every world has its own streams: the result does not depend on the number of threads.
+        Every world has its own streams: the result depends neither on the number of threads (one by default) nor on
+        the workers of another backend of joblib's, e.g. within `with joblib.parallel_config("dask")`.
     progress
         Called with 1 after each run of each policy that learns: `count_rehearsal_steps(runs)` times.
 

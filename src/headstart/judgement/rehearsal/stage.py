@@ -9,9 +9,10 @@ import numpy as np
 from headstart.arrays import Floats, Integers
 from headstart.judgement.rehearsal.policies import AB_TEST, TODAY, WINNER, Candidate
 from headstart.judgement.rehearsal.rehearsal import DayKnown, Outlook, OverWorlds
+from headstart.judgement.rehearsal.witness import Witness
 from headstart.judgement.rehearsal.worlds import Evidence, LogWorlds, Scenario, Truth
 from headstart.parts import Oracle
-from headstart.simulation.simulate import simulate
+from headstart.simulation.simulate import simulate_asking
 from headstart.simulation.streams import streams_of
 
 LEVEL = 0.95  # with which the best action is known
@@ -28,7 +29,7 @@ class Stage:
         days: int,
         runs: int,
         seed: int,
-        n_jobs: int = 1,
+        n_jobs: int | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> None:
         self._evidence, self._policies = evidence, policies
@@ -38,28 +39,26 @@ class Stage:
 
     def play(self, scenario: Scenario) -> list[Outlook]:
         """Every policy's forecast in a scenario."""
-        from joblib import parallel_config
-
         worlds = LogWorlds(self._evidence, scenario)
         truths = [worlds.draw_truth(streams_of(self._seed, run)[0].begin()) for run in range(self._runs)]
         candidates = {
-            name: Candidate(policy, floor, self._evidence, self._per_day, LEVEL, {})
+            name: Candidate(policy, floor, self._evidence, self._per_day, LEVEL)
             for name, (policy, floor) in self._policies.items()
         }
-        with parallel_config(backend="threading"):  # the witnesses are read here, so they live in this process
-            curves = simulate(
-                worlds,
-                candidates,
-                rounds=self._per_day * self._days,
-                runs=self._runs,
-                seed=self._seed,
-                n_jobs=self._n_jobs,
-                progress=self._progress,
-                delay=self._per_day * scenario.days_late,
-            )
-        regrets = {name: self._by_day(curve.rounds, curve.regrets) for name, curve in curves.items()}
+        lived = simulate_asking(
+            ask_when_known,
+            worlds,
+            candidates,
+            rounds=self._per_day * self._days,
+            runs=self._runs,
+            seed=self._seed,
+            n_jobs=self._n_jobs,
+            progress=self._progress,
+            delay=self._per_day * scenario.days_late,
+        )
+        regrets = {name: self._by_day(curve.rounds, curve.regrets) for name, (curve, _) in lived.items()}
         regrets |= {WINNER: self._for_ever(truths), TODAY: self._as_today(truths)}
-        known = {name: _find_known(each, truths, scenario.days_late) for name, each in candidates.items()}
+        known = {name: _find_known(told, truths, scenario.days_late) for name, (_, told) in lived.items()}
         return [
             Outlook(
                 policy=name,
@@ -91,9 +90,14 @@ class Stage:
         return lost[:, None] * self._ends
 
 
-def _find_known(candidate: Candidate, truths: Sequence[Truth], days_late: int) -> DayKnown:
+def ask_when_known(policy: Oracle) -> tuple[float, int]:
+    """The day on which a run's users told the best action, and which."""
+    assert isinstance(policy, Witness)
+    return policy.day, policy.winner
+
+
+def _find_known(told: Sequence[tuple[float, int]], truths: Sequence[Truth], days_late: int) -> DayKnown:
     """When the best action was known, and whether it was the best; a late outcome is known so much later."""
-    best = {truth.means.tobytes(): int(np.argmax(truth.means)) for truth in truths}
-    days = np.array([witness.day + days_late for witness in candidate.witnesses.values()])
-    right = np.array([float(best[key] == witness.winner) for key, witness in candidate.witnesses.items()])
-    return DayKnown.of(days, right)
+    days = np.array([day + days_late for day, _ in told])
+    right = np.array([winner == int(np.argmax(truth.means)) for (_, winner), truth in zip(told, truths, strict=True)])
+    return DayKnown.of(days, right.astype(np.float64))

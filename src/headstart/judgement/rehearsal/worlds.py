@@ -18,7 +18,7 @@ from headstart.estimates.ridge import fit, moving_columns, predict_actions, stan
 from headstart.estimates.summary import Summary
 from headstart.logs.log import Log
 from headstart.worlds.drawn import DrawnWorld
-from headstart.worlds.resampled import Resampled, ResampledState
+from headstart.worlds.resampled import Resampled
 
 _FEWEST_ROWS = 30  # of an action; with fewer, all rows tell how its outcomes scatter
 _MOST_USERS = 5000  # rows of the log that stand for users, if they differ
@@ -226,9 +226,3 @@ class LogWorlds:
         tilts = predict_actions(fitted, self._seen)
         centred: Floats = tilts - tilts.mean(axis=0)
         return centred
-
-
-def means_of(drawn: DrawnWorld) -> Floats:
-    """The true means of a world that LogWorlds drew, (K,)."""
-    assert isinstance(drawn.kernel_state, ResampledState)
-    return drawn.kernel_state.means

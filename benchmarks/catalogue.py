@@ -35,6 +35,14 @@ BENCHMARKS = (
         2.0,
     ),
     Benchmark(
+        "workers",
+        "More workers",
+        "benchmarks.workers",
+        "The same runs of `simulate` by one thread, two threads, two processes and a Dask cluster of two workers on "
+        "this machine. Processes have begun before.",
+        1.0,
+    ),
+    Benchmark(
         "linear",
         "Linear models",
         "benchmarks.linear",

@@ -48,9 +48,9 @@ from headstart.serve.store.sqlite import SQLiteStore
 from headstart.serve.store.reader import Reader
 
 class Turn:
-    def __init__(self, head):
-        self.head, self.found = head, {}
-    def find(self, ids):
+    def __init__(self, head, query):
+        self.head, self.found, self.traces, self.query = head, {}, {}, query
+    def find(self, sought):
         pass
     def insert(self, events):
         NoStore.last = self.head = self.head._replace(sequence=events[-1].sequence)
@@ -62,12 +62,12 @@ class NoStore(SQLiteStore):
     """The configuration is read from a store as ever; decisions are numbered and forgotten."""
     last = None
     @contextmanager
-    def writing(self, experiment, ids=(), ahead=None):
+    def writing(self, experiment, *asked, **told):
         if self.last is None:  # while the engine opens
-            with super().writing(experiment, ids, ahead) as turn:
+            with super().writing(experiment, *asked, **told) as turn:
                 yield turn
             return
-        yield Turn(self.last)
+        yield Turn(self.last, self.query)
 
 config = load_config(sys.argv[1])
 engine = Engine.open(config, store=NoStore(config.store))

@@ -15,7 +15,7 @@ from headstart.simulation import simulate as simulating
 from headstart.simulation.simulate import Curve
 from headstart.simulation.streams import streams_of
 from tests.catalogue import ORACLES
-from tests.plain import Plain
+from tests.plain import Plain, SlowUCB
 from tests.warmstart.test_warmstart import CONTEXT_FREE
 
 # Clicks, so that every oracle takes the outcomes; three kinds, so that matching has something to match.
@@ -242,6 +242,14 @@ def test_outcomes_outside_an_oracles_range_are_an_error_in_the_compiled_loop_too
 def test_a_policy_given_as_an_object_has_its_own_randomness_in_each_run():
     curve = hs.simulate(hs.worlds.Synthetic(2), {"greedy": hs.EpsilonGreedy(2, 0.5, rng=1)}, 100, 6, seed=1)["greedy"]
     assert np.unique(curve.regrets[:, -1]).size > 3
+
+
+@pytest.mark.parametrize("n_actions", [2, 4])
+def test_a_policy_for_other_actions_is_refused(n_actions: int):
+    """Compiled code checks no index: two actions in a world of three read somebody else's memory."""
+    for policy in (hs.UCB(n_actions), SlowUCB(n_actions)):
+        with pytest.raises(hs.errors.OptionError, match=f"the policy has {n_actions} actions, the world 3"):
+            hs.simulate(hs.worlds.Synthetic(3), {"other": policy}, 10, 1, seed=1)
 
 
 def test_a_policy_for_other_columns_is_refused():

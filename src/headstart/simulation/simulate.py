@@ -352,6 +352,9 @@ def _make(made: MakePolicy | Oracle, drawn: Drawn, rng: np.random.Generator) -> 
 
 def _run_policy(drawn: Drawn, policy: Oracle, checkpoints: Integers, out: Floats) -> None:
     abilities = OracleAbilities(policy)
+    n_actions = getattr(policy, "n_actions", drawn.n_actions)  # whatever plays and updates will do
+    if n_actions != drawn.n_actions:  # kernels check no index
+        raise OptionError(f"the policy has {n_actions} actions, the world {drawn.n_actions}")
     if abilities.n_features not in (None, 0, drawn.n_features):
         raise OptionError(f"the policy decides on {abilities.n_features} columns, the world shows {drawn.n_features}")
     abilities.reserve(int(checkpoints[-1]))

@@ -58,7 +58,8 @@ def test_a_delay_in_batches_by_hand():
 
 def test_without_delay_a_policy_is_told_to_expect_nothing():
     recorder = Recorder()
-    hs.simulate(CLICKS, {"it": lambda world, log, rng: recorder}, rounds=5, runs=1, seed=0)
+    world = hs.worlds.Synthetic(n_actions=recorder.n_actions)
+    hs.simulate(world, {"it": lambda world, log, rng: recorder}, rounds=5, runs=1, seed=0)
     assert [call for call, _ in recorder.calls] == ["play", "update"] * 5
 
 

@@ -21,12 +21,12 @@ from headstart.simulation.simulate import MakePolicy
 from headstart.worlds import Synthetic
 
 WORKERS = 2
+WARM: Mapping[str, MakePolicy] = {
+    "warm": lambda world, log, rng: hs.WarmStart(hs.UCB(world.n_actions), hs.IPSWeighting(log), rng=rng)
+}
 JOBS: dict[str, tuple[Mapping[str, MakePolicy], int, int]] = {  # policies, runs, rounds
-    "UCB from a log, compiled": (
-        {"warm": lambda world, log, rng: hs.WarmStart(hs.UCB(world.n_actions), hs.IPSWeighting(log), rng=rng)},
-        4000,
-        2000,
-    ),
+    "UCB from a log, compiled": (WARM, 4000, 2000),
+    "the same, longer runs": (WARM, 1000, 20_000),
     "start from a log, compiled": ({"start": lambda world, log, rng: hs.start(log, rng=rng)}, 200, 2000),
     "UCB in plain Python": ({"plain": lambda world, log, rng: SlowUCB(world.n_actions)}, 200, 1000),
 }

@@ -66,7 +66,7 @@ def test_few_rows_of_a_bent_log_are_doubted_by_all_who_print_intervals():
 
 
 def test_many_rows_are_allowed_for_without_a_word():
-    log = draw("bent", 2, 1500, 0)
+    log = draw("bent", 2, 4000, 0)
     found = missed_by(log, predict_others(log).inside)
     assert (found.allowances > 0.0).all()
     assert found.doubtful == ()

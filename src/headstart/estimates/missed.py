@@ -29,7 +29,7 @@ _CHANCE = 0.05  # that lines which are right are taken to have missed something
 # often.
 _MISSED_ROWS, _MISSED_BY_FEW = 50.0, 200.0
 _ROUNDING = 1e-24  # of the outcomes' variance: what moves a mean by no more than this moves it by nothing
-FEW_ROWS = 400  # of an action, with which curves of two columns are not seen
+FEW_ROWS = 1500  # of an action, with which curves of two columns may not be seen: 1,300 of one of 20 were too few
 
 
 class Missed(NamedTuple):

@@ -15,7 +15,7 @@ def test_defaults_are_loopback_with_a_deadline():
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ({"prot": 1}, "server has no setting 'prot'; known: host, port"),
+        ({"prot": 1}, "server has no setting 'prot'; did you mean 'port'. known: host, port"),
         ({"port": "8000"}, "server.port must be a whole number, got '8000'"),
         ({"port": True}, "server.port must be a whole number, got True"),
         ({"deadline": 0}, "server.deadline must be"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import operator
 from collections.abc import Mapping, Sequence
@@ -29,6 +28,8 @@ def every(n_actions: int) -> Bools:
 
 def guess_name(wrong: str, known: Sequence[object]) -> str:
     """The question whether the nearest of the known names was meant, with a space behind it; "" if none is near."""
+    import difflib  # by those who err alone
+
     near = difflib.get_close_matches(str(wrong), [str(each) for each in known], n=1, cutoff=0.5)
     return f"did you mean {near[0]!r}? " if near else ""
 

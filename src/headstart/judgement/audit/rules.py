@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from headstart.estimates.missed import FEW_ROWS
 from headstart.judgement.audit.checks.balance import LARGE, word_balance, word_totals
 from headstart.judgement.audit.grounds import (
     find_copied_rows,
@@ -205,7 +206,7 @@ RULES: tuple[Rule[Audit], ...] = (
         "summary",
         "note",
         "propensities were estimated, curves moved the means beyond chance (1 in 20), and an action has fewer than "
-        "400 rows",
+        f"{FEW_ROWS:,} rows",
         find_short_intervals,
     ),
     Rule("not shown", "actions", "note", "an action has no rows", find_unshown),

@@ -178,10 +178,21 @@ def load(
 ) -> tuple[float, float, float, float]:
     """Requests a second, and the latency that 50, 90 and 99 % stay below."""
     url = f"http://127.0.0.1:{port}/v1/{experiment}/decide"
-    command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", "-s", str(script), url]
+    command = [
+        "wrk",
+        "-t1",
+        f"-c{connections}",
+        f"-d{seconds}s",
+        "--timeout",
+        "30s",
+        "--latency",
+        "-s",
+        str(script),
+        url,
+    ]
     told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     if "Non-2xx" in told or "Socket errors" in told:
-        raise SystemExit(f"the server failed under load:\n{told}")
+        raise SystemExit(f"the server on port {port} failed under load:\n{told}")
     rate = re.search(r"Requests/sec:\s+([\d.]+)", told)
     latencies = dict(re.findall(r"(\d+)%\s+([\d.]+(?:us|ms|s))", told))
     assert rate is not None

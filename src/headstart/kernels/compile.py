@@ -25,13 +25,14 @@ import numba
 from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import register_jitable
 
-from headstart.kernels.composition import CannotTellError, digest_composition, states_in
+from headstart.kernels.composition import CannotTellError, digest_composition, have_files, states_in
 from headstart.kernels.dispatch import OPTIONS, F, Function
 from headstart.kernels.importing import import_array_math
 from headstart.kernels.keeping import find_code_folder
 from headstart.kernels.linking import optimised_once
 from headstart.kernels.locating import KNOWS_LOCATORS, located_by_content
 from headstart.kernels.locking import only_one_compiles
+from headstart.kernels.pieces import kept_pieces
 from headstart.kernels.sweeping import mark_used
 
 P = ParamSpec("P")
@@ -67,7 +68,7 @@ def _compile(
     if is_compiling():
         import_array_math()
     flags = {"_nrt": allocates, "nogil": not keeps_gil}
-    folder = _cache_folder(function, states, str({**flags, **OPTIONS})) if _have_files(function, *states) else None
+    folder = _cache_folder(function, states, str({**flags, **OPTIONS})) if have_files(function, *states) else None
     if folder is None:
         unkept: Callable[P, T] = numba.njit(**flags, **OPTIONS)(function)
         return unkept
@@ -97,7 +98,7 @@ def _compile_once(dispatcher: Callable[P, T], folder: Path) -> None:
     compile_here = dispatcher.compile  # type: ignore[attr-defined]
 
     def compile_alone(types: object) -> object:
-        with global_compiler_lock, only_one_compiles(folder), optimised_once():
+        with global_compiler_lock, only_one_compiles(folder), optimised_once(), kept_pieces():
             return compile_here(types)
 
     dispatcher.compile = compile_alone  # type: ignore[attr-defined]
@@ -145,11 +146,6 @@ class Entry(Generic[T]):
 
 def _new_entry(function: Callable[..., T], allocates: bool, keeps_gil: bool) -> Entry[T]:
     return Entry(function, allocates=allocates, keeps_gil=keeps_gil)
-
-
-def _have_files(*owners: Function) -> bool:
-    """False if one of them was typed at a prompt: numba cannot keep it."""
-    return all(os.path.isfile(vars(sys.modules[owner.__module__]).get("__file__") or "") for owner in owners)
 
 
 def _cache_folder(function: Function, states: tuple[type, ...], flags: str) -> Path | None:

@@ -8,6 +8,7 @@ and from a verb to what it does to the states at hand. An edit of anything else 
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -64,11 +65,17 @@ def states_in(values: Iterable[object]) -> list[type]:
     return found
 
 
+def have_files(*owners: Function) -> bool:
+    """False if one of them was typed at a prompt: no other process would find it."""
+    return all(os.path.isfile(vars(sys.modules[owner.__module__]).get("__file__") or "") for owner in owners)
+
+
 def _is_state(owner: type) -> bool:
     return issubclass(owner, tuple) and owner is not tuple
 
 
-def _is_ours(module: str) -> bool:
+def is_ours(module: str) -> bool:
+    """False for what is of numba, numpy, SciPy or Python itself."""
     return module.partition(".")[0] not in _NOT_OURS
 
 
@@ -81,7 +88,7 @@ def _read(function: Function) -> tuple[bytes, tuple[Function, ...]]:
     parts = [(code.co_code, code.co_names, _encode_constants(code)) for code in codes]
     text = repr((parts, [(name, _encode(value)) for name, value in named]))
     called = (value for _, value in named if isinstance(value, FunctionType))
-    return text.encode(), tuple(value for value in called if _is_ours(value.__module__))
+    return text.encode(), tuple(value for value in called if is_ours(value.__module__))
 
 
 def _named_in(function: FunctionType, names: list[str]) -> Iterator[tuple[str, object]]:
@@ -94,7 +101,7 @@ def _named_in(function: FunctionType, names: list[str]) -> Iterator[tuple[str, o
     values += [(name, function.__globals__[name]) for name in names if name in function.__globals__]
     followed: set[ModuleType] = set()
     for name, value in values:  # which grow: a module stands for what is named in it, and so do the modules in it
-        if isinstance(value, ModuleType) and _is_ours(value.__name__) and value not in followed:
+        if isinstance(value, ModuleType) and is_ours(value.__name__) and value not in followed:
             followed.add(value)
             values += [(attribute, vars(value)[attribute]) for attribute in names if attribute in vars(value)]
         yield name, value.py_func if isinstance(value, Dispatcher) else value
@@ -129,6 +136,6 @@ def _encode(value: object) -> bytes:
         return repr(value).encode()
     if isinstance(value, np.ufunc):
         return value.__name__.encode()
-    if isinstance(value, type | BuiltinFunctionType) and not _is_ours(value.__module__):
+    if isinstance(value, type | BuiltinFunctionType) and not is_ours(value.__module__):
         return f"{value.__module__}.{value.__qualname__}".encode()
     raise CannotTellError(f"a kernel names {value!r}, whose change nothing would tell")

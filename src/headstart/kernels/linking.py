@@ -11,15 +11,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
+from llvmlite.binding import parse_bitcode  # type: ignore[import-untyped]
+from numba.core.codegen import JITCodeLibrary, JITCPUCodegen, RuntimeLinker
 from numba.core.registry import cpu_target
 
 _CALLED_BY_PYTHON = "_ZN7cpython"  # how numba calls the function that takes Python's objects
+_HANDED_ON = "handed on"  # how such code is kept, beside numba's own "object" and "bitcode"
 _KNOWN = ("finalize", "_finalize_dynamic_globals", "_get_module_for_linking", "_raise_if_finalized")
 
 
 class _HandedOn(JITCodeLibrary):  # type: ignore[misc]
     """The code of one function, optimised only if Python calls it."""
+
+    _is_handed_on = False
 
     def finalize(self) -> None:
         functions = (function.name for function in self._final_module.functions if not function.is_declaration)
@@ -30,8 +34,41 @@ class _HandedOn(JITCodeLibrary):  # type: ignore[misc]
         for library in dict.fromkeys(self._linking_libraries):
             self._reload_init.update(library._reload_init)
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        self._hand_on()
+
+    def _hand_on(self) -> None:
         self._finalize_dynamic_globals()
-        self._finalized = True
+        self._finalized = self._is_handed_on = True
+
+    def serialize_using_object_code(self) -> tuple[str, str, object]:
+        """What is handed on has no object code: it is kept as it is, and read again (pieces.py)."""
+        whole: tuple[str, str, object]
+        if not self._is_handed_on:
+            whole = super().serialize_using_object_code()
+            return whole
+        return self.name, _HANDED_ON, self._final_module.as_bitcode()
+
+    @classmethod
+    def _unserialize(cls, codegen: JITCPUCodegen, state: tuple[str, str, object]) -> _HandedOn:
+        name, kind, data = state
+        if kind != _HANDED_ON:
+            read: _HandedOn = super()._unserialize(codegen, state)
+            return read
+        self = cls(codegen, name)
+        self._final_module = parse_bitcode(data)
+        self._hand_on()
+        return self
+
+
+def is_handing_on() -> bool:
+    """Whether numba compiles within `optimised_once`, and works in the way that it knows."""
+    return cpu_target.target_context.codegen()._library_class is _HandedOn
+
+
+def can_be_kept(library: JITCodeLibrary) -> bool:
+    """False for code that holds an address of this process, or of a function that calls itself: that is looked up."""
+    names = (value.name for value in library._final_module.global_variables)
+    return not library.has_dynamic_globals and not any(name.startswith(RuntimeLinker.PREFIX) for name in names)
 
 
 @contextmanager

@@ -2,13 +2,13 @@
 
 import importlib
 import re
-import subprocess
-import sys
-import tempfile
 from functools import cache
 from pathlib import Path
 
 import pytest
+
+from tests.cli.calling import call_headstart
+from tests.programs import run_program
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted(ROOT.glob("*.md")) + sorted((ROOT / "docs").glob("**/*.md"))
@@ -21,12 +21,7 @@ SNIPPETS = [
 ]
 
 
-@cache
-def run(code: str) -> subprocess.CompletedProcess[str]:
-    """A snippet as a program of its own, in an empty folder, with warnings as errors; each runs once."""
-    command = [sys.executable, "-W", "error", "-c", code]
-    with tempfile.TemporaryDirectory() as folder:
-        return subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=300)
+run = cache(run_program)  # a snippet is a program of its own, and runs once
 
 
 @pytest.mark.parametrize(("path", "number", "code"), SNIPPETS, ids=[f"{p}-{n}" for p, n, _ in SNIPPETS])
@@ -110,10 +105,7 @@ def test_commands_in_the_readme_exist():
 
     for line in re.findall(r"^\$ headstart (.*)$", (ROOT / "README.md").read_text(), re.MULTILINE):
         command, *rest = line.split()
-        done = subprocess.run(
-            [sys.executable, "-m", "headstart.cli", command, "--help"], capture_output=True, timeout=60
-        )
-        assert done.returncode == 0, line
+        assert call_headstart(command, "--help", cwd=ROOT).returncode == 0, line
         if command == "reproduce" and rest and not rest[0].startswith("-"):
             assert rest[0] in {"all", *all_experiments()}, line
 

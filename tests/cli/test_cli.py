@@ -24,25 +24,26 @@ def test_help_teaches_every_command():
         assert word in done.stdout
 
 
-def test_reproduce_prints_one_json_object_a_line():
-    done = headstart("reproduce", "ucb-ipsw", "--runs", "4", "--seed", "2", "--json")
+def test_reproduce_prints_one_json_object_a_line(tmp_path):
+    done = call_headstart("reproduce", "ucb-ipsw", "--runs", "4", "--seed", "2", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert [row["series"] for row in rows] == ["offline+online", "only online", "only offline"]
     assert all(row["runs"] == 4 and row["rounds"] == 1000 for row in rows)
 
 
-def test_the_same_seed_gives_the_same_json_whatever_the_jobs():
+def test_the_same_seed_gives_the_same_json_whatever_the_jobs(tmp_path):
     lines = []
     for jobs in ("1", "2"):
-        done = headstart("reproduce", "ucb-psm", "--runs", "6", "--seed", "3", "--jobs", jobs, "--json")
+        arguments = ("reproduce", "ucb-psm", "--runs", "6", "--seed", "3", "--jobs", jobs, "--json")
+        done = call_headstart(*arguments, cwd=tmp_path)
         lines.append([{**json.loads(line), "seconds": 0} for line in done.stdout.splitlines()])
     assert lines[0] == lines[1]
     assert len(lines[0]) == 3
 
 
-def test_reproduce_lists_its_experiments():
-    done = headstart("reproduce", "--list")
+def test_reproduce_lists_its_experiments(tmp_path):
+    done = call_headstart("reproduce", "--list", cwd=tmp_path)
     assert done.returncode == 0
     for name in ("intro", "ucb-em", "ucb-psm", "ucb-ipsw"):
         assert name in done.stdout

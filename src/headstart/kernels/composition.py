@@ -74,8 +74,8 @@ def _is_state(owner: type) -> bool:
     return issubclass(owner, tuple) and owner is not tuple
 
 
-def is_ours(module: str) -> bool:
-    """False for what is of numba, numpy, SciPy or Python itself."""
+def is_followed(module: str) -> bool:
+    """Whether what is in a module is digested: not what is of numba, numpy, SciPy or Python itself."""
     return module.partition(".")[0] not in _NOT_OURS
 
 
@@ -88,7 +88,7 @@ def _read(function: Function) -> tuple[bytes, tuple[Function, ...]]:
     parts = [(code.co_code, code.co_names, _encode_constants(code)) for code in codes]
     text = repr((parts, [(name, _encode(value)) for name, value in named]))
     called = (value for _, value in named if isinstance(value, FunctionType))
-    return text.encode(), tuple(value for value in called if is_ours(value.__module__))
+    return text.encode(), tuple(value for value in called if is_followed(value.__module__))
 
 
 def _named_in(function: FunctionType, names: list[str]) -> Iterator[tuple[str, object]]:
@@ -101,7 +101,7 @@ def _named_in(function: FunctionType, names: list[str]) -> Iterator[tuple[str, o
     values += [(name, function.__globals__[name]) for name in names if name in function.__globals__]
     followed: set[ModuleType] = set()
     for name, value in values:  # which grow: a module stands for what is named in it, and so do the modules in it
-        if isinstance(value, ModuleType) and is_ours(value.__name__) and value not in followed:
+        if isinstance(value, ModuleType) and is_followed(value.__name__) and value not in followed:
             followed.add(value)
             values += [(attribute, vars(value)[attribute]) for attribute in names if attribute in vars(value)]
         yield name, value.py_func if isinstance(value, Dispatcher) else value
@@ -136,6 +136,6 @@ def _encode(value: object) -> bytes:
         return repr(value).encode()
     if isinstance(value, np.ufunc):
         return value.__name__.encode()
-    if isinstance(value, type | BuiltinFunctionType) and not is_ours(value.__module__):
+    if isinstance(value, type | BuiltinFunctionType) and not is_followed(value.__module__):
         return f"{value.__module__}.{value.__qualname__}".encode()
     raise CannotTellError(f"a kernel names {value!r}, whose change nothing would tell")

@@ -24,7 +24,7 @@ from numba import types
 from numba.core import bytecode, compiler
 from numba.core.serialize import dumps
 
-from headstart.kernels.composition import CannotTellError, digest_composition, have_files, is_ours
+from headstart.kernels.composition import CannotTellError, digest_composition, have_files, is_followed
 from headstart.kernels.keeping import find_code_folder
 from headstart.kernels.linking import can_be_kept, is_handing_on
 from headstart.kernels.sweeping import mark_used
@@ -79,7 +79,7 @@ def _folder_of(function: Any, args: tuple[Any, ...], flags: Any, targetctx: Any)
     """Where a piece is kept; None if nothing would tell that a kept copy is stale."""
     try:
         states = list(_states_in(args))
-        if not is_ours(function.__module__) or not have_files(function, *states):
+        if not is_followed(function.__module__) or not have_files(function, *states):
             return None
         digest = digest_composition(function, states)
     except CannotTellError:

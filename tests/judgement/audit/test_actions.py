@@ -67,16 +67,16 @@ def test_one_action_has_no_second():
 
 @pytest.mark.parametrize("is_binary", [False, True])
 def test_intervals_cover_the_truth_as_often_as_they_say(is_binary):
-    """300 logs of 1,000 rows. 95 % cover: 285 of 300 expected, s.d. 3.8; five of them below is 266."""
+    """150 logs of 1,000 rows. 95 % cover: 142.5 of 150 expected, s.d. 2.7; five of them below is 129."""
     making = Making(n=1000, is_binary=is_binary)
     x = np.random.default_rng(5).standard_normal((400_000, 2))
     mean = 0.3 + 0.5 * x[:, 0] - 0.3 * x[:, 1]
     truth = (1 / (1 + np.exp(1 - mean))).mean() if is_binary else 0.3  # s.e. 0.0002 at 400,000 draws
     covered = 0
-    for seed in range(300):
+    for seed in range(150):
         action = describe(making.draw(seed)[0]).actions[1]
         covered += action.low <= truth <= action.high
-    assert covered >= 266
+    assert covered >= 129
 
 
 def coins_of_users(seed, users=300, visits=40):
@@ -102,15 +102,15 @@ def test_errors_are_by_units_where_the_log_has_them():
 
 
 def test_a_coin_per_user_without_an_effect_is_used_and_leads_nowhere():
-    """20 logs at rates of at most 5 %: more than 4 of a kind have a chance of 0.3 %."""
+    """10 logs at rates of at most 5 %: more than 3 of a kind have a chance of 0.1 %."""
     refused = led = 0
-    for seed in range(20):
+    for seed in range(10):
         log, unit = coins_of_users(seed)
         found = audit(log.with_units(unit))
         refused += found.verdict.decision != "use it"
         led += found.actions.is_lead_clear
-    assert refused <= 4
-    assert led <= 4
+    assert refused <= 3
+    assert led <= 3
 
 
 def test_units_of_one_row_change_nothing_much():

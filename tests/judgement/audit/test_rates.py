@@ -42,18 +42,18 @@ FOUND = [
 
 
 def test_clean_logs_of_many_kinds_are_rarely_blamed():
-    """80 logs. At 2 % stopped, more than 5 have a chance of 0.6 %; at 5 % capped, more than 10 have one of 0.3 %."""
-    rates = {kind: rate_kind(kind, REPORTED, n_logs=5, seed=1) for kind in CLEAN}
+    """48 logs. At 2 % stopped, more than 4 have a chance of 0.3 %; at 5 % capped, more than 7 have one of 0.2 %."""
+    rates = {kind: rate_kind(kind, REPORTED, n_logs=3, seed=1) for kind in CLEAN}
     blamed = {kind: dict(found.rules) for kind, found in rates.items() if found.rules}
-    assert sum(found.stopped for found in rates.values()) <= 5, blamed
-    assert sum(found.capped for found in rates.values()) <= 10, blamed
+    assert sum(found.stopped for found in rates.values()) <= 4, blamed
+    assert sum(found.capped for found in rates.values()) <= 7, blamed
 
 
 @pytest.mark.parametrize("fault", FOUND)
 def test_a_fault_in_2_000_rows_is_found(fault):
-    """Each was found in all of 20 logs or more; three logs here."""
-    found = rate_fault(fault, 2000, REPORTED, n_logs=3, seed=1)
-    assert found.stopped + found.capped == 3, dict(found.rules)
+    """Each was found in all of 20 logs or more; two logs here."""
+    found = rate_fault(fault, 2000, REPORTED, n_logs=2, seed=1)
+    assert found.stopped + found.capped == 2, dict(found.rules)
 
 
 def test_the_tables_name_every_kind_of_the_issue():

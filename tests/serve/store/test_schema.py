@@ -21,7 +21,7 @@ def test_schemathesis_finds_nothing(tmp_path, experiment):
         told = subprocess.run(
             [
                 *(sys.executable, "-m", "schemathesis.cli", "run", f"{client.base_url}/openapi.json"),
-                *("--checks", "all", "--max-examples", "40", "--seed", "1", "--no-color"),
+                *("--checks", "all", "--max-examples", "20", "--seed", "1", "--no-color"),
             ],
             capture_output=True,
             text=True,

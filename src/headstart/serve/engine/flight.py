@@ -8,7 +8,9 @@ flight. Times are those of events. While an experiment is frozen its policy stay
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+import orjson
 
 from headstart.parts import Saved
 from headstart.serve.config import ExperimentConfig, Label
@@ -99,8 +101,8 @@ class Flight:
     def as_dict(self) -> Saved:
         """For snapshots."""
         return {
-            "waiting": _as_rows(self.waiting),
-            "held": None if self._held is None else _as_rows(self._held),
+            "waiting": _as_text(self.waiting),
+            "held": None if self._held is None else _as_text(self._held),
             "told": self.told,
             "departed": self._n_departed,
         }
@@ -109,15 +111,16 @@ class Flight:
     def from_dict(cls, saved: Saved) -> Flight:
         """From a snapshot."""
         flight = cls()
-        flight.waiting, held = _from_rows(saved["waiting"]), saved["held"]
-        flight._held = None if held is None else _from_rows(held)
+        flight.waiting, held = _from_text(saved["waiting"]), saved["held"]
+        flight._held = None if held is None else _from_text(held)
         flight.told, flight._n_departed = saved["told"], saved["departed"]
         return flight
 
 
-def _as_rows(departures: dict[int, Departure]) -> list[list[Any]]:
-    return [[decision, *departure] for decision, departure in departures.items()]
+def _as_text(departures: dict[int, Departure]) -> str:
+    """As JSON, which all of it came from: of 20,000 it takes milliseconds, while nobody is decided for."""
+    return orjson.dumps([(decision, *departure) for decision, departure in departures.items()]).decode()
 
 
-def _from_rows(rows: list[list[Any]]) -> dict[int, Departure]:
-    return {decision: Departure(*departure) for decision, *departure in rows}
+def _from_text(text: str) -> dict[int, Departure]:
+    return {decision: Departure(*departure) for decision, *departure in orjson.loads(text)}

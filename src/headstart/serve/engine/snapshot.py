@@ -14,7 +14,7 @@ from headstart import __version__
 from headstart.parts import Saved
 from headstart.serve.engine.packing import pack, unpack
 
-FORMAT = 7
+FORMAT = 8
 _MAGIC = "headstart-snapshot"
 
 

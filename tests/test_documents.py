@@ -6,9 +6,9 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from tools.programs import run_program
 
 from tests.cli.calling import call_headstart
-from tests.programs import run_program
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted(ROOT.glob("*.md")) + sorted((ROOT / "docs").glob("**/*.md"))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from tools.programs import run_program
 from tools.site.chapters import split_chapters
 from tools.site.command_line import write_command_line
 from tools.site.links import Links
@@ -56,8 +55,7 @@ def run_tutorials(pages: Iterable[Path]) -> None:
 
 
 def _run_tutorial(page: Path) -> str:
-    command = [sys.executable, "-W", "error", "-m", "tools.site.tutorials", str(page), str(page)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    done = run_program(f"from tools.site.tutorials import run_page; run_page({str(page)!r}, {str(page)!r})")
     return f"{page.name} does not run:\n{done.stderr}" if done.returncode else ""
 
 

@@ -12,7 +12,7 @@ import html
 import io
 import os
 import re
-import subprocess
+import shlex
 import sys
 import tempfile
 import warnings
@@ -74,16 +74,23 @@ class Page:
 
 
 def _run_commands(lines: str) -> str:
-    """What the commands after each $ print."""
-    environment = {**os.environ, "COLUMNS": str(_COLUMNS), "NO_COLOR": "1", "PYTHONWARNINGS": "error"}
-    printed = ""
+    """What the commands after each $ print, called in this process, which has what they import."""
+    from headstart.cli import main as call
+
+    printed, argv = io.StringIO(), sys.argv
+    os.environ |= {"COLUMNS": str(_COLUMNS), "NO_COLOR": "1"}
     for command in re.findall(r"^\$ headstart (.*(?:(?<=\\)\n.*)*)", lines, re.MULTILINE):
-        line = f"{sys.executable} -m headstart.cli {command}"
-        done = subprocess.run(line, shell=True, capture_output=True, text=True, env=environment)
-        if done.returncode:
-            raise SystemExit(f"headstart {command}: {done.stderr}")
-        printed += done.stdout
-    return printed
+        sys.argv = ["headstart", *shlex.split(command.replace("\\\n", " "))]
+        told = io.StringIO()
+        try:
+            with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(told):
+                call()
+        except SystemExit as ended:
+            if ended.code:
+                raise SystemExit(f"headstart {command}: {told.getvalue()}") from ended
+        finally:
+            sys.argv = argv
+    return printed.getvalue()
 
 
 def _show_text(text: str, kind: str = "printed") -> str:
@@ -95,17 +102,17 @@ def _show(content: str) -> str:
     return f'\n```{{raw}} html\n<div class="shown">{content}</div>\n```\n'
 
 
-def main() -> None:
-    page, out = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
+def run_page(page: str, out: str) -> None:
+    """Run a page in a folder of its own, and write it with what it gave."""
     warnings.simplefilter("error")
     import matplotlib
 
     matplotlib.use("Agg")
-    with tempfile.TemporaryDirectory() as scratch:
-        os.chdir(scratch)
-        text = Page(page, out).run()
-    out.write_text(text)
+    source, target = Path(page).resolve(), Path(out).resolve()
+    with tempfile.TemporaryDirectory() as scratch, contextlib.chdir(scratch):
+        text = Page(source, target).run()
+    target.write_text(text)
 
 
 if __name__ == "__main__":
-    main()
+    run_page(sys.argv[1], sys.argv[2])

@@ -1,4 +1,4 @@
-"""Programs that tests run: each in a process of its own, which begins with what every program of ours imports.
+"""Programs of tests and of the site: each in a process of its own, which begins with what all of them import.
 
 A hundred interpreters would each import numba, pandas and the package again. These are forked from one that has; a
 program that begins processes itself gets an interpreter of its own.

@@ -27,13 +27,22 @@ contexts = rng.standard_normal((1000, 2))
 log = hs.Log(actions, outcomes, contexts, propensities=np.full(1000, 1 / 3))
 hs.start(log, decide_on=[0, 1], rng=1).play(contexts[0])
 """
+_ESTIMATED = f"""{_LOG}
+import headstart as hs
+hs.start(hs.Log(actions, outcomes, rng.standard_normal((1000, 2))), rng=1).play()
+"""
+_WRITE = f"""{_LOG}
+import sys
+rows = np.column_stack([actions, outcomes, rng.standard_normal((1000, 2))])
+np.savetxt(sys.argv[1], rows, delimiter=",", header="action,outcome,age,visits", comments="")
+"""
+_FROM_CSV = """
+import headstart as hs
+hs.start(hs.read_log({file!r}), rng=1).play()
+"""
 _UCB = "import headstart as hs; hs.UCB(3).play()"
-_JOBS = {
-    "import numba": "import numba",
-    "import headstart": "import headstart",
-    "headstart: UCB, one decision": _UCB,
-    "headstart: start from a log of 1,000 rows, one decision": _OURS,
-    "headstart: the same by context (decide_on two columns)": _BY_CONTEXT,
+_IMPORTS = {"import numba": "import numba", "import headstart": "import headstart"}
+_PEERS = {
     "River: UCB, one decision": "from river import bandit; bandit.UCB(delta=1).pull([0, 1, 2])",
     "MABWiser: UCB fitted to 1,000 rows, one decision": f"""{_LOG}
 from mabwiser.mab import MAB, LearningPolicy
@@ -69,13 +78,20 @@ def _compiling(code: str) -> Cost:
 
 def main() -> None:
     """Print the table."""
-    for code in (_OURS, _BY_CONTEXT):
-        _cost(code)  # what is compiled is in the cache from here on
-    rows = [(name, _best(code)) for name, code in _JOBS.items()]
-    rows += [
-        ("headstart: UCB, one decision, nothing compiled yet", _compiling(_UCB)),
-        ("headstart: start, one decision, nothing compiled yet", _compiling(_OURS)),
-    ]
+    with tempfile.TemporaryDirectory() as folder:
+        file = f"{folder}/log.csv"
+        cost_of([sys.executable, "-c", _WRITE, file])
+        ours = {
+            "headstart: UCB, one decision": _UCB,
+            "headstart: start from a log of 1,000 rows, one decision": _OURS,
+            "headstart: the same by context (decide_on two columns)": _BY_CONTEXT,
+            "headstart: start from a log without propensities, which are estimated": _ESTIMATED,
+            "headstart: the same log, read from a CSV file": _FROM_CSV.format(file=file),
+        }
+        for code in ours.values():
+            _cost(code)  # what is compiled is in the cache from here on
+        rows = [(name, _best(code)) for name, code in (_IMPORTS | ours | _PEERS).items()]
+        rows += [(f"{name}, nothing compiled yet", _compiling(code)) for name, code in ours.items()]
     print_table(
         "A new process to its first decision",
         ("", "seconds", "of work", "peak memory"),

@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -39,13 +40,20 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Long files begin first, so that no core is idle at the end while another has one of them.
+    """A file stays with one worker, and so do all files that need Spark: its machine costs a minute to begin.
 
+    Long ones begin first, so that no core is idle at the end while another has one of them.
     With NUMBA_DISABLE_JIT=1 kernels run interpreted, where words that wrap around warn of it.
     """
     if hasattr(config, "workerinput"):
-        seconds = read_durations()
-        items.sort(key=lambda item: -seconds.get(name_of(item.path), 0.0))
+        with_spark = {item.path for item in items if "spark" in getattr(item, "fixturenames", ())}
+        group = {path: "spark" if path in with_spark else name_of(path) for path in {item.path for item in items}}
+        durations, seconds = read_durations(), Counter[str]()
+        for path, name in group.items():
+            seconds[name] += durations.get(name_of(path), 0.0)
+        items.sort(key=lambda item: -seconds[group[item.path]])
+        for item in items:
+            item.add_marker(pytest.mark.xdist_group(group[item.path]))
     if os.environ.get("NUMBA_DISABLE_JIT") == "1":
         for item in items:
             item.add_marker(pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning"))

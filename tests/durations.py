@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 TABLE = Path(__file__).with_name("durations.json")
 TOLD = 1.0  # seconds: shorter files are not in the table
-QUICK = 3.0  # seconds: the inner loop leaves out what takes longer
+QUICK = 2.0  # seconds: the inner loop leaves out what takes longer
 
 
 def read_durations(table: Path = TABLE) -> dict[str, float]:

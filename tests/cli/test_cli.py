@@ -55,6 +55,7 @@ MISTAKES = [
     (("reproduce", "intro", "--figure", "nowhere/at/all.png"), "does not exist"),
     (("demo", "--figure", "demo.gif"), "must end in .png or .svg"),
     (("nonsense",), "nonsense"),
+    (("start", "log.csv", "--floor", "0.1"), "headstart decide LOG USERS"),
     (("reproduce", "yahoo-ipsw"), "needs --data PATH"),
     (("reproduce", "yahoo-ipsw", "--data", "nowhere"), "nowhere"),
     (("reproduce", "all", "--out", "/proc/nowhere"), "cannot be made"),

@@ -18,6 +18,7 @@ from headstart.cli import (
     rehearse,
     reproduce,
     serve,
+    start,
     store,
     warm,
 )
@@ -29,7 +30,7 @@ from headstart.extras import brought_by
 
 __all__ = [
     "app", "audit", "compare", "decide", "demo", "doctor", "explain", "learn", "main", "rehearse", "reproduce",
-    "serve", "store", "warm",
+    "serve", "start", "store", "warm",
 ]  # fmt: skip
 
 

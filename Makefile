@@ -20,13 +20,12 @@ check: $(VENV)/.test
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# Three workers on two cores: a third of what tests do is to wait, for a browser, a disk or a process.
 unit: $(VENV)/.test
-	$(BIN)/python -m pytest -n 3 --dist loadgroup --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
 
 # The inner loop: what `make check` does and the files of tests that take seconds, in about a minute.
 quick: check
-	$(BIN)/python -m pytest -n 3 --dist loadgroup --no-loadscope-reorder --quick
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder --quick
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m tools.site --out site

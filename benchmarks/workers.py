@@ -38,7 +38,7 @@ def dask() -> Iterator[None]:
     from distributed import Client, LocalCluster
 
     with (
-        LocalCluster(n_workers=WORKERS, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=WORKERS, threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster),
         joblib.parallel_config("dask"),
     ):

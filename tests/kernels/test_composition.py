@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+import numba
 import numpy as np
 import pytest
 
@@ -134,6 +135,23 @@ def test_another_way_of_compiling_a_verb_is_another_digest(monkeypatch: pytest.M
     before = digest_composition(_play, [state])
     monkeypatch.setitem(dispatch._OPTIONS, play, {False: {"forceinline": True}})
     assert digest_composition(_play, [state]) != before
+
+
+def test_how_a_user_s_function_is_compiled_is_part_of_it():
+    def calling(**options: object):
+        inner = numba.njit(**options)(_double)
+
+        def outer(x: float) -> float:
+            return inner(x)
+
+        return outer
+
+    assert digest_composition(calling(), ()) == digest_composition(calling(), ())
+    assert digest_composition(calling(), ()) != digest_composition(calling(fastmath=True), ())
+
+
+def _double(x: float) -> float:
+    return 2.0 * x
 
 
 def test_an_implementation_that_allocates_is_another_digest(monkeypatch: pytest.MonkeyPatch):

@@ -17,7 +17,7 @@ import numba
 
 @numba.njit
 def product(a, b):
-    return np.dot(a, b)[0, 0] + np.linalg.det(a) + np.cov(a)[0, 0]
+    return np.dot(a, b)[0, 0] + np.linalg.det(a)
 
 print(product(2.0 * np.eye(2), np.ones((2, 2))))
 assert "scipy.linalg" in sys.modules
@@ -25,7 +25,7 @@ assert "scipy.linalg" in sys.modules
 
 
 def test_it_is_imported_when_a_kernel_uses_it():
-    """2 + 4 + 2: the product's corner, the determinant, the variance of (2, 0)."""
+    """2 + 4: the product's corner and the determinant."""
     done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert float(done.stdout) == 8.0
+    assert float(done.stdout) == 6.0

@@ -159,3 +159,13 @@ def test_numba_is_left_as_it_was():
     with pieces.kept_pieces():  # what is not handed on is not kept in pieces
         assert compiler.compile_extra is before
     assert compiler.compile_extra is before
+
+
+@pytest.mark.skipif(not is_compiling(), reason="there is nothing to keep")
+def test_a_numba_that_compiles_in_another_way_is_left_alone(monkeypatch: pytest.MonkeyPatch):
+    def compile_otherwise(function: object) -> None:
+        pass
+
+    monkeypatch.setattr(compiler, "compile_extra", compile_otherwise)
+    with optimised_once(), pieces.kept_pieces():
+        assert compiler.compile_extra is compile_otherwise

@@ -16,7 +16,7 @@ def cluster():
     """A real one, of two worker processes."""
     distributed = pytest.importorskip("distributed")
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as started,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as started,
         distributed.Client(started),
     ):
         yield started

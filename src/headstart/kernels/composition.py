@@ -104,7 +104,10 @@ def _named_in(function: FunctionType, names: list[str]) -> Iterator[tuple[str, o
         if isinstance(value, ModuleType) and is_followed(value.__name__) and value not in followed:
             followed.add(value)
             values += [(attribute, vars(value)[attribute]) for attribute in names if attribute in vars(value)]
-        yield name, value.py_func if isinstance(value, Dispatcher) else value
+        if isinstance(value, Dispatcher):
+            yield name, repr(sorted(value.targetoptions.items()))  # how it is compiled is part of what it does
+            value = value.py_func
+        yield name, value
 
 
 def _codes_in(code: CodeType) -> Iterator[CodeType]:

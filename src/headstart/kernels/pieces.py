@@ -9,6 +9,7 @@ are. To read one takes milliseconds, to type and to lower it tenths of a second.
 from __future__ import annotations
 
 import hashlib
+import inspect
 import itertools
 import os
 import pickle
@@ -30,14 +31,19 @@ from headstart.kernels.linking import can_be_kept, is_handing_on
 from headstart.kernels.sweeping import mark_used
 
 _FILE = "piece"
+_COMPILES = ("typingctx", "targetctx", "func", "args", "return_type", "flags", "locals")
 _TOLD_BY_NAME = (types.Array, types.Number, types.Boolean, types.NoneType, types.UnicodeType)  # a type is its text
 
 
 @contextmanager
 def kept_pieces() -> Iterator[None]:
-    """While numba compiles in here, under its lock, what was kept is read, and what is compiled is kept."""
+    """While numba compiles in here, under its lock, what was kept is read, and what is compiled is kept.
+
+    A numba that compiles in another way than the one we know keeps what Python calls, and no pieces.
+    """
     before = compiler.compile_extra
-    if not is_handing_on() or before is _compile_or_read:
+    is_known = tuple(inspect.signature(before).parameters)[: len(_COMPILES)] == _COMPILES
+    if not is_known or not is_handing_on() or before is _compile_or_read:
         yield
         return
     _name_apart()

@@ -6,9 +6,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from tools.calling import call_headstart
 from tools.programs import run_program
-
-from tests.cli.calling import call_headstart
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted(ROOT.glob("*.md")) + sorted((ROOT / "docs").glob("**/*.md"))

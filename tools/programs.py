@@ -19,14 +19,7 @@ from typing import NamedTuple
 
 _PROCESSES = multiprocessing.get_context("forkserver")
 _PROCESSES.set_forkserver_preload(
-    [
-        "headstart",
-        "headstart.judgement.start.start",
-        "headstart.simulation.simulate",
-        "headstart.cli",
-        "pandas",
-        "ibis",
-    ]
+    ["headstart.judgement.start.start", "headstart.simulation.simulate", "headstart.cli", "ibis", "sklearn.ensemble"]
 )
 
 

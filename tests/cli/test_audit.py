@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 import pytest
+from tools.calling import call_headstart
 
-from tests.cli.calling import call_headstart
 from tests.judgement.audit.planted import Making, scaled, shifted_users
 
 NAMES = np.array(["banner", "video", "carousel"])

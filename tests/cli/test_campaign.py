@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
+from tools.calling import call_headstart
 
 import headstart as hs
-from tests.cli.calling import call_headstart
 
 OFFERS = ["none", "discount", "free, shipping"]
 

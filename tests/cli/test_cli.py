@@ -7,8 +7,7 @@ import sys
 import time
 
 import pytest
-
-from tests.cli.calling import call_headstart
+from tools.calling import call_headstart
 
 
 def headstart(*arguments, cwd=None):

@@ -9,13 +9,13 @@ from subprocess import CompletedProcess
 
 import numpy as np
 import pytest
+from tools.calling import call_headstart
 
 from headstart.judgement.compare.compare import compare
 from headstart.judgement.compare.policies import COLD, NAIVE
 from headstart.logs.log import Log
 from headstart.oracles import UCB
 from headstart.reports.compare_figure import draw_comparison
-from tests.cli.calling import call_headstart
 
 COLUMNS = ("--action", "ad", "--outcome", "click", "--contexts", "kind")
 

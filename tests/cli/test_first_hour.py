@@ -6,12 +6,12 @@ import re
 from pathlib import Path
 
 import pytest
+from tools.calling import call_headstart
 from typer.main import get_command
 
 from headstart.cli import app, main, terminal
 from headstart.cli.flags import reflow
 from headstart.numerals import more, signed
-from tests.cli.calling import call_headstart
 
 ADS = ("red", "green", "blue")
 

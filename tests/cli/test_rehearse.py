@@ -9,8 +9,7 @@ from subprocess import CompletedProcess
 
 import numpy as np
 import pytest
-
-from tests.cli.calling import call_headstart
+from tools.calling import call_headstart
 
 
 def headstart(*arguments: str, cwd: Path) -> CompletedProcess[str]:

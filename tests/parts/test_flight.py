@@ -6,11 +6,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
+from tools.calling import call_headstart
 
 import headstart as hs
 from headstart.errors import ContextError
 from headstart.parts.abilities import OracleAbilities
-from tests.cli.calling import call_headstart
 from tests.cli.test_campaign import write_csv
 
 NAMES = ["none", "mail", "call"]

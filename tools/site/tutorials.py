@@ -19,6 +19,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from tools.calling import call_headstart
+
 _BLOCK = re.compile(r"^```(python|console run)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 _COLUMNS = 84  # of the terminal that commands print to
 
@@ -74,23 +76,15 @@ class Page:
 
 
 def _run_commands(lines: str) -> str:
-    """What the commands after each $ print, called in this process, which has what they import."""
-    from headstart.cli import main as call
-
-    printed, argv = io.StringIO(), sys.argv
+    """What the commands after each $ print."""
+    printed = ""
     os.environ |= {"COLUMNS": str(_COLUMNS), "NO_COLOR": "1"}
     for command in re.findall(r"^\$ headstart (.*(?:(?<=\\)\n.*)*)", lines, re.MULTILINE):
-        sys.argv = ["headstart", *shlex.split(command.replace("\\\n", " "))]
-        told = io.StringIO()
-        try:
-            with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(told):
-                call()
-        except SystemExit as ended:
-            if ended.code:
-                raise SystemExit(f"headstart {command}: {told.getvalue()}") from ended
-        finally:
-            sys.argv = argv
-    return printed.getvalue()
+        done = call_headstart(*shlex.split(command.replace("\\\n", " ")), cwd=Path.cwd())
+        if done.returncode:
+            raise SystemExit(f"headstart {command}: {done.stderr}")
+        printed += done.stdout
+    return printed
 
 
 def _show_text(text: str, kind: str = "printed") -> str:

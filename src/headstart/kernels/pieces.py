@@ -13,7 +13,6 @@ import inspect
 import itertools
 import os
 import pickle
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -29,6 +28,7 @@ from headstart.kernels.composition import CannotTellError, digest_composition, h
 from headstart.kernels.keeping import find_code_folder
 from headstart.kernels.linking import can_be_kept, is_handing_on
 from headstart.kernels.sweeping import mark_used
+from headstart.whole_files import write_whole
 
 _FILE = "piece"
 _COMPILES = ("typingctx", "targetctx", "func", "args", "return_type", "flags", "locals")
@@ -124,13 +124,9 @@ def _keep(folder: Path, found: Any) -> None:
     try:
         piece = dumps(found._reduce())
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=folder, delete=False) as out:
-            out.write(piece)
-        os.replace(out.name, folder / _FILE)
-    except (
-        OSError,
-        pickle.PicklingError,
-    ):  # a cache that cannot be written to, or a type that cannot be written down
+        with write_whole(folder / _FILE) as file:
+            file.write_bytes(piece)
+    except (OSError, pickle.PicklingError):  # nothing can be written to, or something cannot be written down
         return
     finally:
         found.fndesc.typemap, found.fndesc.calltypes = typed  # which `_reduce` throws away

@@ -13,10 +13,10 @@ from functools import partial
 
 import httpx
 import pytest
+from tools.calling import call_headstart
 
 from headstart.serve.client import Client, RequestFailed
 from headstart.serve.http.access import draw_key
-from tests.cli.calling import call_headstart
 from tests.serve.in_process import USER
 from tests.serve.logs import write_leaked
 from tests.serve.waiting import wait

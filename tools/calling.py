@@ -1,4 +1,4 @@
-"""`headstart ...` as it is typed, in the tests' own process: the libraries, seconds of each call, are there already.
+"""`headstart ...` as it is typed, in this process: the libraries, seconds of each call, are there already.
 
 tests/cli/test_cli.py and the service's tests begin real processes.
 """

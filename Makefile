@@ -17,15 +17,15 @@ test: check unit
 check: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers 2
 	$(BIN)/lint-imports
 
 unit: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 # The inner loop: what `make check` does and the files of tests that take seconds, in about a minute.
 quick: check
-	$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder --quick
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --quick
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m tools.site --out site

@@ -31,6 +31,14 @@ _ESTIMATED = f"""{_LOG}
 import headstart as hs
 hs.start(hs.Log(actions, outcomes, rng.standard_normal((1000, 2))), rng=1).play()
 """
+_BENT = """
+import numpy as np
+import headstart as hs
+rng = np.random.default_rng(1)
+actions, contexts = rng.integers(0, 3, 3000), rng.standard_normal((3000, 2))
+outcomes = 3.0 * (contexts[:, 0] * contexts[:, 1] > 0.5) * (actions == 1) + rng.standard_normal(3000)
+hs.start(hs.Log(actions, outcomes, contexts, propensities=np.full(3000, 1 / 3)), rng=1).play()
+"""
 _WRITE = f"""{_LOG}
 import sys
 rows = np.column_stack([actions, outcomes, rng.standard_normal((1000, 2))])
@@ -86,7 +94,8 @@ def main() -> None:
             "headstart: start from a log of 1,000 rows, one decision": _OURS,
             "headstart: the same by context (decide_on two columns)": _BY_CONTEXT,
             "headstart: start from a log without propensities, which are estimated": _ESTIMATED,
-            "headstart: the same log, read from a CSV file": _FROM_CSV.format(file=file),
+            "headstart: start from a log of 3,000 rows that no line follows: boosted trees": _BENT,
+            "headstart: the log without propensities, read from a CSV file": _FROM_CSV.format(file=file),
         }
         for code in ours.values():
             _cost(code)  # what is compiled is in the cache from here on

@@ -132,11 +132,15 @@ def print_ratios(path: Path, goes: int) -> None:
 def print_spark(path: Path, goes: int) -> None:
     """The same from a Spark frame in local mode, against the same queries by Spark; the processor's are the JVM's."""
     session = start_spark()
-    session.read.parquet(str(path)).createOrReplaceTempView("log")
     columns = {"action": "action", "outcome": "outcome", "contexts": CONTEXTS, "propensity": "propensity"}
 
     def open_frame() -> LogTable:
         return scan_log(session.read.parquet(str(path)), **columns)
+
+    def ask(query: str) -> None:
+        """From the path to the sums, as one would write it by hand."""
+        session.read.parquet(str(path)).createOrReplaceTempView("log")
+        session.sql(query).collect()
 
     jobs = [
         ("scan_log, IPSWeighting", lambda: IPSWeighting(open_frame()), BARE_WEIGHTING),
@@ -144,8 +148,7 @@ def print_spark(path: Path, goes: int) -> None:
     ]
     rows = []
     for name, ours, query in jobs:
-        bare = partial(lambda query: session.sql(query).collect(), query)
-        rows.append(compare_row(name, *compare(ours, bare, goes, family_seconds)))
+        rows.append(compare_row(name, *compare(ours, partial(ask, query), goes, family_seconds)))
     print_table(
         "The same on Spark, in local mode", ("statistics", "headstart", "bare Spark query", "ratio", "CPU"), rows
     )

@@ -4,7 +4,9 @@ import os
 import shutil
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -39,21 +41,27 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return None
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """A file stays with one worker, and so do all files that need Spark: its machine costs a minute to begin.
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """A file stays with one worker, and so do all that need Spark."""
+    from tests.sharing import Together
 
-    Long ones begin first, so that no core is idle at the end while another has one of them.
+    return Together(config, log)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Long ones begin first, so that no core is idle at the end while another has one of them.
+
     With NUMBA_DISABLE_JIT=1 kernels run interpreted, where words that wrap around warn of it.
     """
     if hasattr(config, "workerinput"):
-        with_spark = {item.path for item in items if "spark" in getattr(item, "fixturenames", ())}
-        group = {path: "spark" if path in with_spark else name_of(path) for path in {item.path for item in items}}
+        from tests.sharing import group_of
+
+        group = {path: group_of(name_of(path)) for path in {item.path for item in items}}
         durations, seconds = read_durations(), Counter[str]()
         for path, name in group.items():
             seconds[name] += durations.get(name_of(path), 0.0)
-        items.sort(key=lambda item: -seconds[group[item.path]])
-        for item in items:
-            item.add_marker(pytest.mark.xdist_group(group[item.path]))
+        items.sort(key=lambda item: (-seconds[group[item.path]], group[item.path]))
     if os.environ.get("NUMBA_DISABLE_JIT") == "1":
         for item in items:
             item.add_marker(pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning"))
@@ -83,3 +91,34 @@ def browser(tmp_path_factory):
     browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=driver))
     yield browser
     browser.quit()
+
+
+@pytest.fixture(scope="session")
+def spark_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """One Spark for all tests that need a real one: local mode, quiet, two threads; needs Java 17."""
+    from pyspark.sql import SparkSession
+
+    folder: Path = tmp_path_factory.mktemp("spark")
+    session = (
+        SparkSession.builder.master("local[2]")
+        .appName("headstart tests")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        # Queries of a few hundred rows: interpreted, and planned once.
+        .config("spark.sql.codegen.wholeStage", "false")
+        .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+        .config("spark.sql.adaptive.enabled", "false")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
+        # A machine that lives for a minute is not worth its second compiler, nor a collector with threads of its own.
+        .config(
+            "spark.driver.extraJavaOptions",
+            f"-Dderby.system.home={folder} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        )
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,13 +73,14 @@ def count_house(tree: Path) -> House:
     for path in sorted(tree.rglob("*.py")):
         name, source = str(path.relative_to(tree)), path.read_text(encoding="utf-8")
         module = ast.parse(source, filename=name)
+        nodes = list(ast.walk(module))
         house.lines[name] = len(source.splitlines())
-        house.any_words[name] = sum(_is_any(node) for node in ast.walk(module))
-        house.lookups[name] = sum(_is_lookup(node) for node in ast.walk(module))
+        house.any_words[name] = sum(_is_any(node) for node in nodes)
+        house.lookups[name] = sum(_is_lookup(node) for node in nodes)
         for node in module.body:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and node.name[0] != "_":
                 house.homes[node.name].append(name)
-        for function in _functions(module):
+        for function in _functions(nodes):
             house.functions[f"{name}:{function.lineno} {function.name}"] = _length(function)
     return house
 
@@ -94,8 +95,8 @@ def _is_lookup(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("getattr", "hasattr")
 
 
-def _functions(module: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    return (node for node in ast.walk(module) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+def _functions(nodes: Iterable[ast.AST]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return (node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
 def _length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:

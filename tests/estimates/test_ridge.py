@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 
-from headstart.estimates.ridge import Regressions, fit, predict_actions, predict_left_out, sum_rows
+from headstart.estimates.ridge import (
+    Regressions,
+    fit,
+    predict_actions,
+    predict_left_out,
+    predict_own_left_out,
+    sum_rows,
+)
 
 
 def penalised(contexts, outcomes, actions, k: int, penalties) -> np.ndarray:
@@ -48,6 +55,8 @@ def test_leaving_a_row_out_is_a_refit_without_it(rows):
         kept = np.arange(40) != i
         slow = penalised(contexts[kept], outcomes[kept], actions[kept], 3, PENALTIES)
         np.testing.assert_allclose(quick[i], slow[:, 0] + slow[:, 1:] @ contexts[i], rtol=1e-8, atol=1e-10)
+    own = predict_own_left_out(fitted, contexts, actions, outcomes)
+    assert own.tolist() == quick[np.arange(40), actions].tolist()
 
 
 def test_an_action_s_only_row_is_predicted_by_the_others():
@@ -56,6 +65,8 @@ def test_an_action_s_only_row_is_predicted_by_the_others():
     fitted = fit(sum_rows(np.empty((4, 0)), outcomes, actions, 2))
     predicted = predict_left_out(fitted, np.empty((4, 0)), actions, outcomes)
     np.testing.assert_allclose(predicted, [[2.5, 9.0], [2.0, 9.0], [1.5, 9.0], [2.0, 2.0]])
+    own = predict_own_left_out(fitted, np.empty((4, 0)), actions, outcomes)
+    np.testing.assert_allclose(own, [2.5, 2.0, 1.5, 2.0])
 
 
 def test_an_action_without_rows_has_the_common_slopes_through_everybody(rows):

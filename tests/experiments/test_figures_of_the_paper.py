@@ -5,6 +5,7 @@ a comparison of right programs fails once in 16,000 seeds. The seed is fixed.
 """
 
 import math
+from functools import cache
 
 import pytest
 
@@ -37,12 +38,15 @@ INDEPENDENT = {
 }
 
 
+@cache
+def results_of(name):
+    """Every result of an experiment; numbers do not depend on the number of processes."""
+    return tuple(run_experiment(get_experiment(name), runs=RUNS, seed=SEED, n_jobs=2))
+
+
 @pytest.mark.parametrize("name", INDEPENDENT)
 def test_means_agree_with_the_independent_program(name):
-    results = {
-        (r.series, r.setting.get("width")): r.curve
-        for r in run_experiment(get_experiment(name), runs=RUNS, seed=SEED, n_jobs=2)
-    }
+    results = {(r.series, r.setting.get("width")): r.curve for r in results_of(name)}
     assert set(results) == set(INDEPENDENT[name])
     for series, (mean, se) in INDEPENDENT[name].items():
         curve = results[series]
@@ -51,7 +55,7 @@ def test_means_agree_with_the_independent_program(name):
 
 def test_exact_matching_does_not_help_with_continuous_contexts():
     """The paper's Figure 4: the difference to plain UCB is noise (each log row matches only itself)."""
-    curves = {r.series: r.curve for r in run_experiment(get_experiment("ucb-em"), runs=RUNS, seed=SEED, n_jobs=2)}
+    curves = {r.series: r.curve for r in results_of("ucb-em")}
     both, online = curves["offline+online"], curves["only online"]
     assert abs(both.mean - online.mean) <= 4 * math.hypot(both.se, online.se)
 
@@ -59,8 +63,6 @@ def test_exact_matching_does_not_help_with_continuous_contexts():
 def test_the_empirical_average_has_its_exact_regret():
     """P(more clicks below videos) for Bin(150, .11) + Bin(50, .01) against Bin(50, .14) + Bin(150, .04) is
     0.75012 (ties, 5.7 %, go to the image), times 300 lost clicks: 225.04, by convolution."""
-    result = next(
-        r for r in run_experiment(get_experiment("intro"), runs=RUNS, seed=SEED) if r.series == "empirical average"
-    )
+    result = next(r for r in results_of("intro") if r.series == "empirical average")
     se = 300 * math.sqrt(0.75 * 0.25 / RUNS)
     assert abs(result.curve.mean - 225.0357) <= 4 * se

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
 import numba
 import numpy as np
 import pytest
+from tools.programs import run_script
 
 import headstart as hs
 from headstart.kernels import implements, play, states_in
@@ -84,10 +83,7 @@ def _ask(project: Path) -> list[int]:
         "NUMBA_CACHE_DIR": str(project.parent / "cache"),
         "NUMBA_DISABLE_JIT": "0",  # there is no machine code to keep without it
     }
-    done = subprocess.run(
-        [sys.executable, "ask.py"], cwd=project.parent, env=environment, capture_output=True, text=True, check=True
-    )
-    return [int(word) for word in done.stdout.split()]
+    return [int(word) for word in run_script(project.parent / "ask.py", environment=environment).split()]
 
 
 def test_an_edited_constant_of_a_helper_module_is_new_code(project: Path):

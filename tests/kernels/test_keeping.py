@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tools.programs import run_script
 
 PLACE = """
 from headstart.kernels.keeping import find_code_folder
@@ -30,22 +31,21 @@ def _environment(**settings):
     return {**kept, **settings}
 
 
-def _run(code, **settings):
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=_environment(**settings), capture_output=True, text=True, check=True
-    )
-    return done.stdout.strip()
+def _run(folder, code, **settings):
+    script = folder / "run.py"
+    script.write_text(code)
+    return run_script(script, environment=_environment(**settings)).strip()
 
 
 @pytest.mark.parametrize("name", ["NUMBA_CACHE_DIR", "XDG_CACHE_HOME"])
 def test_the_user_s_cache_folder_is_used(tmp_path: Path, name):
-    assert _run(PLACE, **{name: str(tmp_path)}) == f"{tmp_path / 'headstart' / 'kernels'} False"
+    assert _run(tmp_path, PLACE, **{name: str(tmp_path)}) == f"{tmp_path / 'headstart' / 'kernels'} False"
 
 
 def test_a_home_that_cannot_be_written_to_has_one_folder_for_every_process(tmp_path: Path):
     (tmp_path / "file").write_text("")  # root may write anywhere: a home that is no folder stops it too
     settings = {"XDG_CACHE_HOME": str(tmp_path / "file"), "TMPDIR": str(tmp_path)}
-    first, second = _run(PLACE, **settings), _run(PLACE, **settings)
+    first, second = _run(tmp_path, PLACE, **settings), _run(tmp_path, PLACE, **settings)
     assert first == second == f"{tmp_path / f'headstart-kernels-{os.getuid()}'} True"
     assert (tmp_path / f"headstart-kernels-{os.getuid()}").stat().st_mode & 0o777 == 0o700
 
@@ -55,7 +55,7 @@ def test_a_folder_that_others_may_write_to_is_not_used(tmp_path: Path):
     theirs = tmp_path / f"headstart-kernels-{os.getuid()}"
     theirs.mkdir()
     theirs.chmod(0o777)
-    found = _run(PLACE, XDG_CACHE_HOME=str(tmp_path / "file"), TMPDIR=str(tmp_path))
+    found = _run(tmp_path, PLACE, XDG_CACHE_HOME=str(tmp_path / "file"), TMPDIR=str(tmp_path))
     assert not found.startswith(f"{theirs} ")
     assert found.startswith(str(tmp_path / "headstart-kernels-"))
 
@@ -88,7 +88,7 @@ def test_the_same_code_in_another_checkout_is_not_compiled_again(tmp_path: Path)
         (tmp_path / checkout).mkdir(exist_ok=True)
         (tmp_path / checkout / "mine.py").write_text(text)
         path = os.pathsep.join([str(tmp_path / checkout), *sys.path])
-        _run(MINE, XDG_CACHE_HOME=str(cache), PYTHONPATH=path)
+        _run(tmp_path, MINE, XDG_CACHE_HOME=str(cache), PYTHONPATH=path)
         return {path: path.read_bytes() for path in cache.rglob("*.nb?")}
 
     kept = run("one", source)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numba
 import numpy as np
 import pytest
 from numba.core import compiler
+from tools.programs import run_script
 
 import headstart as hs
 from headstart.kernels import is_compiling, pieces
@@ -104,10 +103,7 @@ def _run(project: Path, which: str) -> list[str]:
         "NUMBA_CACHE_DIR": str(project / "cache"),
         "NUMBA_DISABLE_JIT": "0",
     }
-    command = [sys.executable, "outer.py", which]
-    return subprocess.run(
-        command, cwd=project, env=environment, capture_output=True, text=True, check=True
-    ).stdout.split()
+    return run_script(project / "outer.py", which, environment=environment).split()
 
 
 def _pieces(project: Path) -> list[Path]:

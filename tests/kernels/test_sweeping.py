@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import fcntl
 import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
+from tools.programs import run_script
 
 from headstart.kernels.sweeping import mark_used, sweep
 
@@ -86,10 +85,10 @@ def test_a_process_says_what_it_uses_and_compiles_again_what_was_removed(tmp_pat
 
     def misses() -> str:
         environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-        command = [sys.executable, "-c", LOADS]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-        return done.stdout.strip()
+        return run_script(script, environment=environment).strip()
 
+    script = tmp_path / "loads.py"
+    script.write_text(LOADS)
     home = tmp_path / "headstart" / "kernels"
     assert misses() == "1"
     (folder,) = (path for path in home.iterdir() if path.is_dir())

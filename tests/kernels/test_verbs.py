@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pytest
+from tools.programs import run_script
 
 import headstart as hs
 from headstart.kernels import absorb, get_variance, implements, is_implemented, play, update
@@ -62,10 +61,8 @@ def test_an_oracle_of_one_s_own_is_typed_and_compiles(head: str, tmp_path: Path)
     """The form that ARCHITECTURE.md shows, in a user's file, with annotations as values and as text."""
     (tmp_path / "turns.py").write_text(head + ORACLE)
     paths = {"PYTHONPATH": str(Path(hs.__file__).parents[1]), "NUMBA_CACHE_DIR": str(tmp_path)}
-    done = subprocess.run(
-        [sys.executable, "turns.py"], cwd=tmp_path, env={**os.environ, **paths}, capture_output=True, text=True
-    )
-    assert done.stdout.strip() == "[2.0, 1.0] [0.0, 1.0]", done.stderr
+    told = run_script(tmp_path / "turns.py", environment={**os.environ, **paths})
+    assert told.strip() == "[2.0, 1.0] [0.0, 1.0]"
 
 
 class Silent(NamedTuple):

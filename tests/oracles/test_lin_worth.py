@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 from scipy.stats import norm
 
 from headstart.kernels.remaining import users_to_come
@@ -46,7 +47,7 @@ def gains_by_twin(oracle, context, best):
                 variance = (belief.freedoms[a] * noise + belief.squares[a, j]) / freedom
                 s = np.sqrt(variance / (phi @ inverse @ phi + 1.0 / plays)) * abs(phi @ inverse[:, 0])
                 z = (phi @ belief.theta[a, j, : phi.size] - best) / s
-                total += chance * s * (norm.pdf(z) + z * norm.cdf(z))
+                total += chance * s * (np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi) + z * ndtr(z))
         return total
 
     found = []

@@ -49,7 +49,7 @@ def running(app: App) -> Iterator[httpx.Client]:
     thread.start()
     try:
         assert ready.wait(60), "the server did not start"
-        with httpx.Client(base_url=f"http://127.0.0.1:{ports[0]}", timeout=30) as client:
+        with httpx.Client(base_url=f"http://127.0.0.1:{ports[0]}", timeout=30, verify=False) as client:
             yield client
     finally:
         server.should_exit = True

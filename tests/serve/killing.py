@@ -1,7 +1,7 @@
 """SIGKILL under load: a process that decides and learns in many threads is killed at a random moment, many times.
 
 What was acknowledged to it goes to a pipe, after the call has returned; so whatever the pipe holds must be in the
-store, once, and the state must be the fold of the events. `python -m tests.serve.killing` is the process that dies.
+store, once, and the state must be the fold of the events. `main` is the process that dies.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import os
 import random
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import threading
@@ -31,6 +30,7 @@ from headstart.serve.engine.opening import open_store
 from headstart.serve.engine.verification import verify_store
 from headstart.serve.errors import UnknownDecision
 from headstart.serve.units import Unit
+from tests.serve.forked import forked
 
 N_THREADS = 8
 _YOUNG = 0.2  # seconds: what is older is archived while the others go on
@@ -81,9 +81,7 @@ def run_kills(address: str, runs: int, seed: int, longest: float = 0.5, kill: Ki
 
 
 def _kill_one(address: str, run: int, seconds: float, acknowledged: dict[tuple[str, str, str], Any]) -> None:
-    command = [sys.executable, "-m", "tests.serve.killing", json.dumps(make_tables(address)), str(run)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
+    with forked("tests.serve.killing", json.dumps(make_tables(address)), str(run)) as process:
         assert process.stdout.readline() == READY
         time.sleep(seconds)
         process.send_signal(signal.SIGKILL)
@@ -181,7 +179,3 @@ def main() -> None:
     for thread in range(N_THREADS):
         threading.Thread(target=_work, args=(engine, sys.argv[2], thread, lock), daemon=True).start()
     time.sleep(60)
-
-
-if __name__ == "__main__":
-    main()

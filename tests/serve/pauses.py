@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 import sys
 import time
 from contextlib import suppress
@@ -16,6 +15,7 @@ from headstart.serve.engine.opening import open_store
 from headstart.serve.engine.verification import verify_store
 from headstart.serve.store.read_only import reading
 from tests.serve.experiments import make_config
+from tests.serve.forked import forked
 from tests.serve.waiting import wait
 
 _LATER = {"outcome_window": 0.3, "default_outcome": 0.0}
@@ -25,16 +25,16 @@ class Replica:
     """A process with an engine on the store; it does what it is told."""
 
     def __init__(self, address: str, **settings: Any) -> None:
-        self._command = [sys.executable, "-m", "tests.serve.pauses", address, json.dumps(settings)]
+        self._begun = forked("tests.serve.pauses", address, json.dumps(settings))
 
     def __enter__(self) -> Self:
-        self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        assert self._read() == "open"
+        self._process = self._begun.__enter__()
+        assert self._process.read() == "open"
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *raised: Any) -> None:
         self.resume()
-        self._process.communicate(timeout=60)
+        self._begun.__exit__(*raised)
 
     def decide(self, event_id: str) -> str:
         return self._ask(f"decide {event_id}")
@@ -55,14 +55,8 @@ class Replica:
         self._process.send_signal(signal.SIGCONT)
 
     def _ask(self, line: str) -> str:
-        assert self._process.stdin is not None
-        self._process.stdin.write(f"{line}\n")
-        self._process.stdin.flush()
-        return self._read()
-
-    def _read(self) -> str:
-        assert self._process.stdout is not None
-        return self._process.stdout.readline().strip()
+        self._process.tell(line)
+        return self._process.read()
 
 
 @dataclass
@@ -127,7 +121,3 @@ def _hold_turn(address: str) -> None:
         print("in turn", flush=True)
         time.sleep(1.0)  # it is paused here
     store.close()
-
-
-if __name__ == "__main__":
-    main()

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
 import sys
 import threading
 import time
+from contextlib import ExitStack
 from typing import Any
 
 from headstart.serve import Engine, load_config
 from headstart.serve.engine.opening import open_store
 from headstart.serve.engine.verification import verify_store
+from tests.serve.forked import forked
 
 
 def make_tables(address: str) -> dict[str, Any]:
@@ -22,36 +23,25 @@ def make_tables(address: str) -> dict[str, Any]:
 
 def run_replicas(address: str, n_replicas: int, n_users: int) -> dict[str, Any]:
     """Every replica is asked about every user, in its own order; what they answered, and the folds at the end."""
-    command = [sys.executable, "-m", "tests.serve.replicas", json.dumps(make_tables(address))]
     Engine.open(load_config(make_tables(address))).close()
-    processes = [
-        subprocess.Popen([*command, str(r), str(n_users)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        for r in range(n_replicas)
-    ]
-    for process in processes:  # all are open before one of them begins
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"open\n"
-    for process in processes:
-        _tell(process, b"begin\n")
-    told = [json.loads(process.stdout.readline()) for process in processes]  # type: ignore[union-attr]
-    folds = []
-    for process in processes:  # each has now seen that all are done
-        _tell(process, b"fold\n")
-        folds.append(json.loads(process.stdout.readline()))  # type: ignore[union-attr]
-    for process in processes:
-        process.communicate()
+    with ExitStack() as running:
+        arguments = [(json.dumps(make_tables(address)), str(r), str(n_users)) for r in range(n_replicas)]
+        processes = [running.enter_context(forked("tests.serve.replicas", *each)) for each in arguments]
+        for process in processes:  # all are open before one of them begins
+            assert process.read() == "open"
+        for process in processes:
+            process.tell("begin")
+        told = [json.loads(process.read()) for process in processes]
+        folds = []
+        for process in processes:  # each has now seen that all are done
+            process.tell("fold")
+            folds.append(json.loads(process.read()))
     store = open_store(address)
     try:
         verdict = verify_store(store.query)
     finally:
         store.close()
     return {"told": told, "folds": folds, "verdict": verdict}
-
-
-def _tell(process: subprocess.Popen[bytes], line: bytes) -> None:
-    assert process.stdin is not None
-    process.stdin.write(line)
-    process.stdin.flush()
 
 
 def main() -> None:
@@ -84,7 +74,3 @@ def main() -> None:
         fold = {"fold": engine.fingerprint("ads").decode(), "is_folder": engine.health()["is_folder"]}
         print(json.dumps(fold), flush=True)
         sys.stdin.readline()
-
-
-if __name__ == "__main__":
-    main()

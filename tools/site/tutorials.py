@@ -63,8 +63,9 @@ class Page:
         return _show_text(f"{value!r}\n") if shown is None else _show(shown())
 
     def _show_figures(self) -> str:
-        import matplotlib.pyplot as plt
-
+        plt = sys.modules.get("matplotlib.pyplot")
+        if plt is None:  # nothing has drawn
+            return ""
         shown = ""
         for number in plt.get_fignums():
             self._n_figures += 1

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from rich.markup import escape
 
 from headstart.cli.terminal import app, err, out
+
+if TYPE_CHECKING:
+    from headstart.logs.log import Log
 
 
 @app.command("warm")
@@ -32,6 +36,13 @@ def compile_ahead() -> None:
     out.print(f"{time.perf_counter() - began:6.1f} s  in all; kept in {escape(str(found.folder))}", highlight=False)
 
 
+def _grow_trees(log: Log) -> None:
+    from headstart.estimates.gradient_trees import boost_numbers
+
+    trees = boost_numbers(log.contexts, log.outcomes, 1, log.actions, log.n_actions)
+    trees.score(log.contexts, (1,), log.actions)
+
+
 def _jobs() -> dict[str, Callable[[], object]]:
     """What users do first, each with a log of a few rows."""
     import numpy as np
@@ -49,6 +60,7 @@ def _jobs() -> dict[str, Callable[[], object]]:
     return {
         "audit": lambda: hs.audit(numbers),
         "audit of a log without propensities": lambda: hs.audit(unknown),
+        "boosted trees, for logs that no line follows": lambda: _grow_trees(numbers),
         "start for all users": lambda: warm(hs.start(numbers, rng=1)),
         "start for all users, outcomes 0 and 1": lambda: warm(hs.start(clicks, rng=1)),
         "start by context": lambda: warm(hs.start(numbers, decide_on=[0, 1], rng=1)),

@@ -25,6 +25,8 @@ from headstart.estimates.ridge import (
     fit,
     predict_actions,
     predict_for,
+    predict_left_out,
+    predict_own_left_out,
     standardise,
     sum_rows,
 )
@@ -49,9 +51,10 @@ class Predicted(NamedTuple):
 
 
 class _Fit(NamedTuple):
-    """A regression's predictions, and the squared errors of the rows left out."""
+    """Lines, of curves too unless they are None, and how far they are off at each row without it."""
 
-    found: Predicted
+    curves: Curves | None
+    lines: Regressions
     errors: Floats  # (n,) residuals of the rows' own actions
 
 
@@ -72,43 +75,39 @@ def choose_regression(
     if n < _FEWEST_ROWS or d == 0:
         return Predicted(*predict_for(actions, outcomes, n_actions, *standard))
     weights = _weigh(actions, n_actions, propensities)
-    tried = [_fit(curves, actions, outcomes, n_actions, standard) for curves in (None, *propose_curves(standard[0]))]
+    proposed = (None, *propose_curves(standard[0]))
+    tried = [_fit(curves, actions, outcomes, n_actions, standard[0]) for curves in proposed]
     lines = best = tried[0]
     for other in tried[1:]:
         best = other if _is_better(other.errors, best.errors, weights, units) else best
-    is_bent = best.found.curves is not None and n >= MANY_ROWS  # what bends may bend more than curves can
-    if tries_trees and (is_bent or _looks_bent(standard[0], actions, n_actions, best.errors)):
-        best = _try_trees(best, actions, outcomes, n_actions, weights, standard, units)
-    left = float(weights @ best.errors**2) / max(float(weights @ lines.errors**2), 1e-300)
-    return best.found._replace(gain=1.0 - left)
+    is_bent = best.curves is not None and n >= MANY_ROWS  # what bends may bend more than curves can
+    errors, found = best.errors, None
+    if tries_trees and (is_bent or _looks_bent(standard[0], actions, n_actions, errors)):
+        rows = Rows(actions, outcomes, n_actions, standard[0], _expand(best.curves, standard[:1])[0])
+        boosted = boost(rows, weights, _deal(n, units))
+        if _is_better(outcomes - boosted.own, errors, weights, units):
+            errors, found = outcomes - boosted.own, _predict_boosted(boosted, rows, best.curves, standard[1:])
+    left = float(weights @ errors**2) / max(float(weights @ lines.errors**2), 1e-300)
+    return (found or _predict(best, actions, outcomes, standard))._replace(gain=1.0 - left)
 
 
-def _fit(
-    curves: Curves | None, actions: Integers, outcomes: Floats, n_actions: int, standard: tuple[Floats, ...]
-) -> _Fit:
-    predicted = predict_for(actions, outcomes, n_actions, *_expand(curves, standard))
-    found = Predicted(*predicted, LINES if curves is None else CURVES, curves)
-    return _Fit(found, outcomes - found.inside[np.arange(actions.size), actions])
+def _fit(curves: Curves | None, actions: Integers, outcomes: Floats, n_actions: int, contexts: Floats) -> _Fit:
+    (expanded,) = _expand(curves, (contexts,))
+    lines = fit(sum_rows(expanded, outcomes, actions, n_actions))
+    return _Fit(curves, lines, outcomes - predict_own_left_out(lines, expanded, actions, outcomes))
 
 
-def _try_trees(
-    best: _Fit,
-    actions: Integers,
-    outcomes: Floats,
-    n_actions: int,
-    weights: Floats,
-    standard: tuple[Floats, ...],
-    units: Integers | None,
-) -> _Fit:
-    expanded = _expand(best.found.curves, standard)
-    rows = Rows(actions, outcomes, n_actions, standard[0], expanded[0])
-    boosted: Boosted = boost(rows, weights, _deal(actions.size, units))
-    errors = outcomes - boosted.own
-    if not _is_better(errors, best.errors, weights, units):
-        return best
-    outside = boosted.predict_users(standard[1], expanded[1]) if len(standard) > 1 else None
-    found = Predicted(boosted.predict_rows(rows), outside, TREES, best.found.curves, boosted.rounds)
-    return _Fit(found, errors)
+def _predict(best: _Fit, actions: Integers, outcomes: Floats, standard: tuple[Floats, ...]) -> Predicted:
+    """Every action's predictions, by the lines that were chosen."""
+    expanded = _expand(best.curves, standard)
+    inside = predict_left_out(best.lines, expanded[0], actions, outcomes)
+    outside = predict_actions(best.lines, expanded[1]) if len(standard) > 1 else None
+    return Predicted(inside, outside, LINES if best.curves is None else CURVES, best.curves)
+
+
+def _predict_boosted(boosted: Boosted, rows: Rows, curves: Curves | None, users: tuple[Floats, ...]) -> Predicted:
+    outside = boosted.predict_users(users[0], _expand(curves, users)[0]) if users else None
+    return Predicted(boosted.predict_rows(rows), outside, TREES, curves, boosted.rounds)
 
 
 class FixedRegression(NamedTuple):

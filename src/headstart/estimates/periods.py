@@ -12,6 +12,7 @@ regressions see and decisions never do.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,11 +63,12 @@ def cut_periods(times: Floats, n_periods: int) -> Periods | None:
     least = times.size / (2.0 * n_periods)
     found = np.zeros(values.size, dtype=np.int64)  # a period that many rows of one time left too small joins the next
     rows, label = 0, 0
-    for i in range(values.size):
-        if i and periods[i] != periods[i - 1] and rows >= least:
+    edges = [0, *(np.flatnonzero(np.diff(periods)) + 1).tolist(), values.size]
+    for first, last in itertools.pairwise(edges):
+        if rows >= least:
             rows, label = 0, label + 1
-        rows += int(counts[i])
-        found[i] = label
+        rows += int(counts[first:last].sum())
+        found[first:last] = label
     if rows < least:
         found[found == label] = max(label - 1, 0)
     n_found = int(found.max()) + 1

@@ -13,6 +13,7 @@ row, without a refit and without chance (Wu and Gagnon-Bartsch 2018).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -48,18 +49,21 @@ class Pooling(NamedTuple):
     shared: Floats  # (d,) the common slopes
 
 
-def pool(sums: CentredSums, own: Floats, c: float, c_own: Floats | float) -> Pooling:
-    """The common slopes, from each action's (S_a + c_a I)^-1, (K, d, d), and the penalties c and c_a, (K,) or one."""
-    shrinks = np.reshape(c_own, (-1, 1, 1)) * own
+def pool(sums: CentredSums, own: Floats, c: Floats | float, c_own: Floats | float) -> Pooling:
+    """The common slopes, from each action's (S_a + c_a I)^-1, (K, d, d), and the penalties c and c_a, (K,) or one.
+
+    Several such penalties at once, c (P,) and c_a (P, K) or (P, 1), give all of it with a first axis more.
+    """
+    shrinks = np.asarray(c_own)[..., None, None] * own
     informs, pulls = shrinks @ sums.spread, (shrinks @ sums.moment[..., None])[..., 0]
     return Pooling(own, shrinks, informs, pulls, *tell_common(informs, pulls, c))
 
 
-def tell_common(informs: Floats, pulls: Floats, c: float) -> tuple[Floats, Floats]:
+def tell_common(informs: Floats, pulls: Floats, c: Floats | float) -> tuple[Floats, Floats]:
     """What these actions tell of the common slopes, (d, d) and (d,): their covariance, in units of the noise, and
-    themselves."""
-    covariance = np.linalg.inv(informs.sum(axis=0) + c * np.eye(pulls.shape[1]))
-    return covariance, covariance @ pulls.sum(axis=0)
+    themselves. Of several penalties, c (P,), with a first axis more."""
+    covariance = np.linalg.inv(informs.sum(axis=-3) + np.asarray(c)[..., None, None] * np.eye(pulls.shape[-1]))
+    return covariance, (covariance @ pulls.sum(axis=-2)[..., None])[..., 0]
 
 
 class Regressions(NamedTuple):
@@ -186,33 +190,66 @@ def predict_left_out(fitted: Regressions, contexts: Floats, actions: Integers, o
     the other actions through the common ones. An action's only row is predicted by the others' mean.
     """
     predicted = predict_actions(fitted, contexts)
-    for first in range(0, len(outcomes), _BLOCK):
-        block = slice(first, first + _BLOCK)
+    for block in _blocks(len(outcomes)):
         _leave_out(fitted, contexts[block], actions[block], outcomes[block], predicted[block])
-    for i in np.flatnonzero(fitted.counts[actions] == 1.0):
-        mean = (outcomes.sum() - outcomes[i]) / max(len(outcomes) - 1, 1)
-        predicted[i, actions[i]] = mean if len(outcomes) > 1 else outcomes[i]
+    for i in np.flatnonzero(fitted.counts[actions] == 1.0).tolist():
+        predicted[i, actions[i]] = _mean_without(outcomes, i)
     return predicted
 
 
-def _leave_out(fitted: Regressions, rows: Floats, taken: Integers, outcomes: Floats, predicted: Floats) -> None:
-    """Take each row's pull off every action's prediction for it, (n, K); an action's only row is left as it is."""
+def predict_own_left_out(fitted: Regressions, contexts: Floats, actions: Integers, outcomes: Floats) -> Floats:
+    """What `predict_left_out` says of each row's own action, number for number, (n,): a K-th of the work or less."""
+    predicted = predict_actions(fitted, contexts)[np.arange(len(outcomes)), actions]
+    for block in _blocks(len(outcomes)):
+        moved = _move_own(fitted, contexts[block], actions[block], outcomes[block], predicted[block])
+        predicted[block] -= moved.leverages * moved.left
+    for i in np.flatnonzero(fitted.counts[actions] == 1.0).tolist():
+        predicted[i] = _mean_without(outcomes, i)
+    return predicted
+
+
+def _blocks(n: int) -> Iterator[slice]:
+    return (slice(first, first + _BLOCK) for first in range(0, n, _BLOCK))
+
+
+def _mean_without(outcomes: Floats, i: int) -> float:
+    """Of all rows but one; of none, that one's."""
+    return float((outcomes.sum() - outcomes[i]) / (len(outcomes) - 1) if len(outcomes) > 1 else outcomes[i])
+
+
+class _Moved(NamedTuple):
+    """By how much leaving each row out moves predictions at that row."""
+
+    leverages: Floats  # (n,) times `left`: its own action's
+    left: Floats  # (n,) e / (1 - h); 0 for an action's only row
+    through: Floats  # (n, d) how it pulls the common slopes
+
+
+def _move_own(fitted: Regressions, rows: Floats, taken: Integers, outcomes: Floats, own: Floats) -> _Moved:
+    """`own` are the predictions of each row's own action by all rows, (n,)."""
     apart = rows - fitted.centres[taken]  # from the row's own action's centre
     kept = np.empty_like(apart)  # shrinks_a apart
     leverages = 1.0 / fitted.counts[taken]
     for a in range(fitted.counts.size):
         mine = np.flatnonzero(taken == a)
-        kept[mine] = apart[mine] @ fitted.shrinks[a]
-        leverages[mine] += np.einsum("ij,ij->i", apart[mine] @ fitted.own[a], apart[mine])
+        theirs = apart[mine]
+        kept[mine] = theirs @ fitted.shrinks[a]
+        leverages[mine] += np.einsum("ij,ij->i", theirs @ fitted.own[a], theirs)
     through = kept @ fitted.common
     leverages += np.einsum("ij,ij->i", through, kept)
-    left = (outcomes - predicted[np.arange(len(rows)), taken]) / np.maximum(1.0 - leverages, 1e-9)
+    left = (outcomes - own) / np.maximum(1.0 - leverages, 1e-9)
     left[fitted.counts[taken] == 1.0] = 0.0
+    return _Moved(leverages, left, through)
+
+
+def _leave_out(fitted: Regressions, rows: Floats, taken: Integers, outcomes: Floats, predicted: Floats) -> None:
+    """Take each row's pull off every action's prediction for it, (n, K); an action's only row is left as it is."""
+    moved = _move_own(fitted, rows, taken, outcomes, predicted[np.arange(len(rows)), taken])
     for a in range(fitted.counts.size):
         # The row's pull on the prediction of action a at the row itself, all of it through the common slopes ...
-        pull = np.einsum("ij,ij->i", through @ fitted.shrinks[a], rows - fitted.centres[a])
+        pull = np.einsum("ij,ij->i", moved.through @ fitted.shrinks[a], rows - fitted.centres[a])
         # ... but for its own action's.
-        predicted[:, a] -= np.where(taken == a, leverages, pull) * left
+        predicted[:, a] -= np.where(taken == a, moved.leverages, pull) * moved.left
 
 
 def predict_for(

@@ -109,7 +109,7 @@ def differences(sums: MomentSums, leaders: Integers, alpha: float, *, is_binary:
 
     Two-sided: the sequence of a pair ever fails to hold the true difference with a chance of at most alpha.
     """
-    clock = np.take_along_axis(sums.ww, leaders[..., None], -1) + sums.ww
+    clock = _take(sums.ww, leaders) + sums.ww
     return _subtract(sums, leaders, boundary(clock, alpha), is_binary=is_binary)
 
 
@@ -131,14 +131,18 @@ def p_values(sums: MomentSums, one: int, *, is_binary: bool) -> Floats:
 
 def _subtract(sums: MomentSums, leaders: Integers, b: Floats, *, is_binary: bool) -> MeanLimits:
     shape = _shape(sums, is_binary=is_binary)
-    first = type(shape)(*(np.take_along_axis(each, leaders[..., None], -1) for each in shape))
-    (low, high), (other_low, other_high) = _ends(first, b), _ends(shape, b)
-    apart = first.means - shape.means
+    pairs = type(shape)(*(np.stack([np.broadcast_to(_take(each, leaders), b.shape), each]) for each in shape))
+    (low, other_low), (high, other_high) = _ends(pairs, np.stack([b, b]))
+    first, other = pairs.means
+    apart = first - other
     return MeanLimits(
-        apart,
-        apart - np.hypot(first.means - low, other_high - shape.means),
-        apart + np.hypot(high - first.means, shape.means - other_low),
+        apart, apart - np.hypot(first - low, other_high - other), apart + np.hypot(high - first, other - other_low)
     )
+
+
+def _take(values: Floats, leaders: Integers) -> Floats:
+    """The leader's, (..., 1)."""
+    return np.take_along_axis(values, leaders[..., None], -1)
 
 
 class _Rates(NamedTuple):
@@ -173,16 +177,14 @@ def _ends(shape: _Rates | _Skewed, b: Floats) -> tuple[Floats, Floats]:
 
 def _ends_of_rates(shape: _Rates, b: Floats) -> tuple[Floats, Floats]:
     means, half = np.broadcast_to(shape.means, b.shape), 0.5 * b * b / shape.sizes
-    ends = []
-    for outermost in (0.0, 1.0):
-        inside, beyond = means, np.full(b.shape, outermost)
-        for _ in range(_HALVINGS):
-            rates = 0.5 * (inside + beyond)
-            is_beyond = _divergence(np.clip(rates + shape.leans * (means - rates), 0.0, 1.0), rates) > half
-            inside, beyond = np.where(is_beyond, inside, rates), np.where(is_beyond, rates, beyond)
-        ends.append(np.where(np.isnan(means), np.nan, beyond))
+    inside, beyond = np.stack([means, means]), np.stack([np.zeros(b.shape), np.ones(b.shape)])  # both ends at once
+    for _ in range(_HALVINGS):
+        rates = 0.5 * (inside + beyond)
+        is_beyond = _divergence(np.clip(rates + shape.leans * (means - rates), 0.0, 1.0), rates) > half
+        inside, beyond = np.where(is_beyond, inside, rates), np.where(is_beyond, rates, beyond)
+    low, high = np.where(np.isnan(means), np.nan, beyond)
     few, many = _most_missed(means, shape.worths, b), _most_missed(1.0 - means, shape.worths, b)
-    return np.fmax(ends[0], 1.0 - many), np.fmin(ends[1], few)
+    return np.fmax(low, 1.0 - many), np.fmin(high, few)
 
 
 def _most_missed(means: Floats, sizes: Floats, b: Floats) -> Floats:

@@ -42,9 +42,8 @@ class Desk(NamedTuple):
     stack: Integers  # (n_tree + 2, 6) nodes still to be split
 
 
-@kernel
 def make_desk(rows: ForestRows, limits: Limits) -> Desk:
-    """The room for these rows and limits."""
+    """The room for these rows and limits. Made here, nothing compiled has to count references to it."""
     d, n = rows.columns.shape
     n_split, n_estimate = limits.n_split, limits.n_tree - limits.n_split
     k, n_bins = limits.n_actions, rows.edges.shape[1] + 1
@@ -66,9 +65,8 @@ def make_desk(rows: ForestRows, limits: Limits) -> Desk:
 
 
 @kernel
-def grow_block(words: Words, rows: ForestRows, limits: Limits, block: TreeBlock) -> tuple[int, int]:
+def grow_block(words: Words, rows: ForestRows, limits: Limits, desk: Desk, block: TreeBlock) -> tuple[int, int]:
     """Grow one group of trees from each line of `words`; the numbers of nodes and leaves used."""
-    desk = make_desk(rows, limits)
     n_nodes, n_leaves, tree = 0, 0, 0
     for group in range(words.shape[0]):
         for row in range(desk.pool.size):
@@ -89,7 +87,6 @@ def grow_tree(
     words: Words, rows: ForestRows, limits: Limits, desk: Desk, block: TreeBlock, n_nodes: int, n_leaves: int
 ) -> tuple[int, int]:
     """Grow one tree from the first rows of the pool, depth first; the numbers of nodes and leaves after it."""
-    # Named once, before the loop: numba counts a reference, atomically, wherever a tuple's array is named.
     half, estimate, trial, stack = desk.half, desk.estimate, desk.trial, desk.stack
     columns, bins, actions, outcomes = rows.columns, rows.bins, rows.actions, rows.outcomes
     members, estimators, shares, lists = half.members, estimate.members, estimate.shares, trial.lists

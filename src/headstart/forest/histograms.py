@@ -10,9 +10,10 @@ import math
 from typing import NamedTuple
 
 from headstart.arrays import Floats, Integers
-from headstart.forest.presorting import Bytes, Items, sort_pairs
+from headstart.forest.presorting import Bytes, Items
 from headstart.forest.splitting import ABOVE, ALL, BELOW, CUT, GAIN, HIGH, LEFT, LOW, SplitHalf, empty_left
 from headstart.kernels.compile import kernel
+from headstart.kernels.sorting import sort_pairs
 
 
 class BinRoom(NamedTuple):

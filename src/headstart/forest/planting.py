@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstart.arrays import Floats, Integers, Words
-from headstart.forest.growing import TreeBlock, grow_block
+from headstart.forest.growing import TreeBlock, grow_block, make_desk
 from headstart.forest.options import ForestOptions
 from headstart.forest.presorting import MOST_SORTED
 from headstart.forest.sampling import ForestRows, Limits
@@ -111,7 +111,9 @@ def _grow(words: Words, rows: ForestRows, limits: Limits) -> TreeBlock:
         np.empty(2 * n_leaves, NODE), np.empty((n_leaves, limits.n_actions)),
         np.empty((n_leaves, limits.n_actions)), np.empty(n_trees, np.int64), np.empty(n_trees + 1, np.int64),
     )  # fmt: skip
-    n_nodes, n_leaves = compiled(grow_block)(words.copy(), rows, limits, block)
+    n_nodes, n_leaves = compiled(grow_block, allocates=False)(
+        words.copy(), rows, limits, make_desk(rows, limits), block
+    )
     return TreeBlock(block.nodes[:n_nodes].copy(), block.sums[:n_leaves].copy(), block.counts[:n_leaves].copy(),
                  block.roots, block.leaf_starts)  # fmt: skip
 

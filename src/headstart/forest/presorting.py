@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from headstart.arrays import Floats, Integers
 from headstart.kernels.compile import kernel
+from headstart.kernels.sorting import sort_pairs
 
 Bytes = NDArray[np.uint8]
 Items = NDArray[np.uint32]
@@ -62,26 +63,6 @@ def sort_node(
         for p in range(1, n):
             rank += keys[p] != keys[p - 1]
             lists[feature, p] |= np.uint32(rank) << RANK_SHIFT
-
-
-@kernel
-def sort_pairs(keys: Floats, places: Items, first: int, stop: int) -> None:
-    """Sort keys[first:stop] with their places (Shell's method: a bin holds a few dozen at most, mostly)."""
-    n = stop - first
-    gap = 1
-    while gap < n // 9:
-        gap = 3 * gap + 1
-    while gap > 0:
-        for i in range(first + gap, stop):
-            key, place = keys[i], places[i]
-            j = i
-            while j - gap >= first and keys[j - gap] > key:
-                keys[j] = keys[j - gap]
-                places[j] = places[j - gap]
-                j -= gap
-            keys[j] = key
-            places[j] = place
-        gap //= 3
 
 
 @kernel

@@ -9,6 +9,7 @@ import numpy as np
 from headstart.arrays import Bools, Floats, Integers
 from headstart.kernels.compile import kernel
 from headstart.kernels.quadrature import CUMULATIVE, N_NODES, NODES, WEIGHTS
+from headstart.kernels.sorting import sort_pairs
 
 NORMAL = 0  # parameters: mean, standard deviation
 BETA = 1  # parameters: a, b, both at least 1
@@ -55,6 +56,17 @@ def fill_uniform(available: Bools, out: Floats) -> None:
     share = 1.0 / count_available(available)
     for a in range(out.size):
         out[a] = share if available[a] else 0.0
+
+
+@kernel
+def list_available(available: Bools) -> Integers:
+    """The indices of available actions, in order."""
+    found, n = np.empty(available.size, dtype=np.int64), 0
+    for a in range(available.size):
+        if available[a]:
+            found[n] = a
+            n += 1
+    return found[:n]
 
 
 @kernel
@@ -125,7 +137,8 @@ def _find_rivals(family: int, p: Floats, q: Floats, available: Bools, breaks: Fl
                 points[n_points] = point
                 n_points += 1
     points[n_points] = floor if family == NORMAL else max(floor, 0.0)
-    return rivals[:n_rivals], np.sort(points[: n_points + 1])
+    sort_pairs(points, points, 0, n_points + 1)  # each is its own item
+    return rivals[:n_rivals], points[: n_points + 1]
 
 
 @kernel

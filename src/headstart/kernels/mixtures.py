@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from headstart.arrays import Bools, Floats, Integers
-from headstart.kernels.choice import add_panel, integrate_panel
+from headstart.kernels.choice import add_panel, integrate_panel, list_available
 from headstart.kernels.compile import kernel
 from headstart.kernels.quadrature import N_NODES, NODES
+from headstart.kernels.sorting import sort_pairs
 
 # Where a component's panels end, in scales from its centre; those far out are for tails of low freedom, which fall
 # as a power: on panels that grow by a factor the quadrature is as good as near the centre.
@@ -102,13 +103,12 @@ def _merged_points(draws: Mixtures, rivals: Integers) -> Floats:
             n_points = _add_points(
                 draws.cap_centres[a], draws.cap_scales[a], draws.freedoms[a], True, points, widths, n_points
             )
-    order = np.argsort(points[:n_points])
+    sort_pairs(points, widths, 0, n_points)
     merged = np.empty(n_points)
     n_merged = 0
     for i in range(n_points):
-        point = points[order[i]]
-        if n_merged == 0 or i == n_points - 1 or point - merged[n_merged - 1] >= widths[order[i]]:
-            merged[n_merged] = point
+        if n_merged == 0 or i == n_points - 1 or points[i] - merged[n_merged - 1] >= widths[i]:
+            merged[n_merged] = points[i]
             n_merged += 1
     return merged[:n_merged]
 
@@ -144,7 +144,7 @@ def probability_of_best_mixture(draws: Mixtures, available: Bools, out: Floats) 
     The integral of `kernels.choice.probability_of_best`, on panels between the components' break points. With a cap,
     1 - F = (1 - F_components)(1 - F_cap). Absolute error below 1e-8 (tests compare with scipy's distributions).
     """
-    rivals = np.flatnonzero(available)
+    rivals = list_available(available)
     n_rivals = rivals.size
     out[:] = 0.0
     if n_rivals == 1:

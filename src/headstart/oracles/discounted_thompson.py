@@ -99,12 +99,13 @@ class DiscountedThompson(CompiledOracle[DiscountedThompsonState]):
 
     def readings(self) -> Readings:
         """Discounted plays, their means and the central 95 % of each posterior."""
-        from scipy.stats import beta
+        from headstart.special import betaincinv
 
         counts, means, _, _ = super().readings()
         successes = self._state.successes
-        lower, upper = beta.interval(0.95, successes + 1.0, np.maximum(counts - successes, 0.0) + 1.0)
-        return Readings(counts, means, lower, upper)
+        failures = np.maximum(counts - successes, 0.0)
+        ends = (betaincinv(successes + 1.0, failures + 1.0, share) for share in (0.025, 0.975))
+        return Readings(counts, means, *ends)
 
     def _check_outcome(self, outcome: float) -> float:
         return check_outcome_in(outcome, *self.outcome_range, "DiscountedThompson")

@@ -88,12 +88,12 @@ class ThompsonBeta(CompiledOracle[ThompsonBetaState]):
 
     def readings(self) -> Readings:
         """Plays, means and the central 95 % of each posterior."""
-        from scipy.stats import beta
+        from headstart.special import betaincinv
 
         counts, means, _, _ = super().readings()
         s = self._state.successes
-        lower, upper = beta.interval(0.95, s + 1.0, counts - s + 1.0)
-        return Readings(counts, means, lower, upper)
+        ends = (betaincinv(s + 1.0, counts - s + 1.0, share) for share in (0.025, 0.975))
+        return Readings(counts, means, *ends)
 
     def _check_outcome(self, outcome: float) -> float:
         return check_outcome_in(outcome, *self.outcome_range, "ThompsonBeta")

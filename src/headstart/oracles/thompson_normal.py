@@ -149,11 +149,11 @@ class ThompsonNormal(CompiledOracle[ThompsonNormalState]):
 
     def readings(self) -> Readings:
         """Plays, means and the central 95 % of each posterior; NaN for an action that was not played yet."""
-        from scipy.stats import t
+        from headstart.special import stdtrit
 
         counts, means, _, _ = super().readings()
         variance = spread_within(self._state.tally)
         half = np.full(self.n_actions, np.nan)
         for a in np.flatnonzero(counts).tolist():
-            half[a] = _scale(self._state, a, variance) * t.isf(0.025, counts[a] + self._state.pooling)
+            half[a] = _scale(self._state, a, variance) * -stdtrit(counts[a] + self._state.pooling, 0.025)
         return Readings(counts, means, means - half, means + half)

@@ -142,7 +142,12 @@ def prior_of_scale(
     return LinearPrior(centres.copy(), inverses.copy(), chances, float(outcomes.var()), freedoms, 0.0)
 
 
-_Penalties = tuple[tuple[float, float, float], ...]  # c, c_own and the chance of them
+class _Penalties(NamedTuple):
+    """Some of the grid, (P,) each."""
+
+    c: Floats
+    c_own: Floats
+    chances: Floats
 
 
 class _Hierarchy(NamedTuple):
@@ -193,13 +198,25 @@ def models_of_sums(
     of the penalties is part of the models' spread; else they are the likely ones. Slopes of few columns tell little
     of their penalty, and shrunk by one that is too large they would be too sure.
     """
-    n_actions = sums.n.size
     hierarchy = _choose_hierarchy(sums, np.array(options.explained))
+    return _models_of(hierarchy, sums, trust, options, levels, is_averaged=is_averaged)
+
+
+def _models_of(
+    hierarchy: _Hierarchy,
+    sums: CentredSums,
+    trust: Floats,
+    options: LinearPriorOptions,
+    levels: Summary | None,
+    *,
+    is_averaged: bool,
+) -> LinearPrior:
+    n_actions = sums.n.size
     whole = float(sums.total.sum() / sums.n.sum())
     variance = max(hierarchy.variance, 1e-9 * whole)
     if levels is not None:
         sums = with_levels(sums, levels, variance or 1.0)
-    penalties = hierarchy.likely if is_averaged else ((hierarchy.c, hierarchy.c_own, 1.0),)
+    penalties = hierarchy.likely if is_averaged else _only(hierarchy.c, hierarchy.c_own)
     centres, inverses = _average(sums, penalties, variance or 1.0, whole, options)
     is_shown = sums.n > 0.0
     chances = np.zeros((n_actions, N_MODELS))
@@ -243,16 +260,31 @@ def choose_prior(
 ) -> tuple[LinearPrior, Floats]:
     """The prior of contexts (1, x), x in standard units; of squares of the columns or all their products too, if the
     rows are likelier with them by a margin. And the contexts with the products, (n, m)."""
-    best: LinearPrior | None = None
-    expanded = plain
+    best: _Proposed | None = None
     for added in propose_interactions(plain, options.products):
-        seen = added.expand(plain)
-        found = models_of_sums(sum_up(seen), trust, options, levels, is_averaged=is_averaged)
-        likely = found.evidence - (options.products.margin if len(added.pairs) else 0.0)
-        if best is None or likely > best.evidence:
-            best, expanded = replace(found, evidence=likely, interactions=added), seen
+        other = _propose(added, plain, sum_up, options)
+        best = other if best is None or other.likely > best.likely else best
     assert best is not None
-    return best, expanded
+    found = _models_of(best.hierarchy, best.sums, trust, options, levels, is_averaged=is_averaged)
+    return replace(found, evidence=best.likely, interactions=best.added), best.seen
+
+
+class _Proposed(NamedTuple):
+    """Products that may be added, and how likely the rows are with them."""
+
+    added: Interactions
+    seen: Floats  # (n, m) the contexts with the products
+    sums: CentredSums
+    hierarchy: _Hierarchy
+    likely: float  # the logarithm, less the margin
+
+
+def _propose(added: Interactions, plain: Floats, sum_up: SumUp, options: LinearPriorOptions) -> _Proposed:
+    seen = added.expand(plain)
+    sums = sum_up(seen)
+    hierarchy = _choose_hierarchy(sums, np.array(options.explained))
+    likely = hierarchy.evidence - (options.products.margin if len(added.pairs) else 0.0)
+    return _Proposed(added, seen, sums, hierarchy, likely)
 
 
 def check_models(models: LinearPrior) -> tuple[int, int, int]:
@@ -289,56 +321,67 @@ def _average(
     sums: CentredSums, penalties: _Penalties, variance: float, whole: float, options: LinearPriorOptions
 ) -> tuple[Floats, Floats]:
     """Every model's centre and inverse over these penalties: means, and spreads that count how centres differ."""
-    found = [_build(sums, c, c_own, variance, whole, options) for c, c_own, _ in penalties]
+    found, about = _build(sums, penalties, variance, whole, options)
     if len(found) == 1:
-        return found[0]
-    chances = np.array([chance for _, _, chance in penalties])
-    centres = np.tensordot(chances, np.array([each[0] for each in found]), 1)
-    inverses = np.tensordot(chances, np.array([each[1] for each in found]), 1)
-    for chance, (centre, _) in zip(chances, found, strict=True):
+        return found[0], about[0]
+    centres, inverses = np.tensordot(penalties.chances, found, 1), np.tensordot(penalties.chances, about, 1)
+    for chance, centre in zip(penalties.chances, found, strict=True):
         apart = centre - centres
         inverses += chance / variance * apart[..., :, None] * apart[..., None, :]
     return centres, inverses
 
 
 def _build(
-    sums: CentredSums, c: float, c_own: float, variance: float, whole: float, options: LinearPriorOptions
+    sums: CentredSums, penalties: _Penalties, variance: float, whole: float, options: LinearPriorOptions
 ) -> tuple[Floats, Floats]:
-    """Every model's centre, (K, J, d + 1), and inverse, (K, J, d + 1, d + 1)."""
-    k, d = sums.moment.shape
-    one = np.eye(d)
-    inverse = np.asarray(np.linalg.inv(sums.spread + c_own * one), dtype=np.float64)
-    own, kept, informs, pulls, common, shared = pool(sums, inverse, c, c_own)
-    centres, inverses = np.zeros((k, N_MODELS, d + 1)), np.zeros((k, N_MODELS, d + 1, d + 1))
+    """With each of the penalties every model's centre, (P, K, J, d + 1), and inverse, (P, K, J, d + 1, d + 1)."""
+    p, (k, d) = penalties.c.size, sums.moment.shape
+    one, c_own = np.eye(d), penalties.c_own[:, None, None]
+    inverse = np.asarray(np.linalg.inv(sums.spread + c_own[..., None] * one), dtype=np.float64)
+    own, kept, informs, pulls, common, shared = pool(sums, inverse, penalties.c, penalties.c_own[:, None])
+    centres, inverses = np.zeros((p, k, N_MODELS, d + 1)), np.zeros((p, k, N_MODELS, d + 1, d + 1))
     shown = np.flatnonzero(sums.n)
     for b in shown.tolist():
-        slopes, about = kept[b] @ shared + own[b] @ sums.moment[b], own[b] + kept[b] @ common @ kept[b].T
-        centres[b, LOGGED], inverses[b, LOGGED] = _at_zero(sums, b, slopes, about)
-    levels, errors = centres[:, LOGGED, 0].copy(), inverses[:, LOGGED, 0, 0].copy()
+        slopes = _apply(kept[:, b], shared) + own[:, b] @ sums.moment[b]
+        about = own[:, b] + kept[:, b] @ common @ kept[:, b].transpose(0, 2, 1)
+        centres[:, b, LOGGED], inverses[:, b, LOGGED] = _at_zero(sums, b, slopes, about)
+    levels, errors = centres[:, :, LOGGED, 0].copy(), inverses[:, :, LOGGED, 0, 0].copy()
     spread = max(whole / variance, 1.0)
-    apart = [shown[shown != a] for a in range(k)]
-    told_by = [tell_common(informs[others], pulls[others], c) for others in apart]
-    for a, (others, (rest, told)) in enumerate(zip(apart, told_by, strict=True)):
-        level, between = _level_prior(levels[others], errors[others], options.levels * spread, variance, options)
+    for a in range(k):
+        others = shown[shown != a]
+        tell, pull, level_of, error_of = (each.take(others, axis=1) for each in (informs, pulls, levels, errors))
+        rest, told = tell_common(tell, pull, penalties.c)
+        level, between = _level_prior(level_of, error_of, options.levels * spread, variance, options)
         if not others.size:
-            level = float(sums.levels[a])
-        centres[a, FADED:, 0], centres[a, FRESH, 1:] = level, told
-        inverses[a, FRESH, 0, 0], inverses[a, FRESH, 1:, 1:] = between, rest + one / c_own
+            level = np.full(p, sums.levels[a])
+        centres[:, a, FADED:, 0], centres[:, a, FRESH, 1:] = level[:, None], told
+        inverses[:, a, FRESH, 0, 0], inverses[:, a, FRESH, 1:, 1:] = between, rest + one / c_own
         if not sums.n[a]:  # LOGGED, SHIFTED and FADED have no chance, but are definite
-            centres[a], inverses[a] = centres[a, FRESH], inverses[a, FRESH]
+            centres[:, a], inverses[:, a] = centres[:, a, FRESH, None], inverses[:, a, FRESH, None]
             continue
         # The levels' prior is one more outcome, seen at x = 0 with their variance for noise.
-        gain = inverses[a, LOGGED, :, 0] / (errors[a] + between)
-        centres[a, LOGGED] += gain * (level - levels[a])
-        inverses[a, LOGGED] -= np.outer(gain, inverses[a, LOGGED, 0])
-        centres[a, SHIFTED], inverses[a, SHIFTED] = centres[a, LOGGED], inverses[a, LOGGED]
-        inverses[a, SHIFTED, 0, 0] += options.shift * spread
+        gain = inverses[:, a, LOGGED, :, 0] / (errors[:, a] + between)[:, None]
+        centres[:, a, LOGGED] += gain * (level - levels[:, a])[:, None]
+        inverses[:, a, LOGGED] -= gain[:, :, None] * inverses[:, a, LOGGED, None, 0]
+        centres[:, a, SHIFTED], inverses[:, a, SHIFTED] = centres[:, a, LOGGED], inverses[:, a, LOGGED]
+        inverses[:, a, SHIFTED, 0, 0] += options.shift * spread
         counted = min(1.0, (d + 1.0) / sums.n[a])
         faded = np.linalg.inv(counted * sums.spread[a] + c_own * one)
         keeps = c_own * faded
-        centres[a, FADED, 1:] = keeps @ told + faded @ (counted * sums.moment[a])
-        inverses[a, FADED, 0, 0], inverses[a, FADED, 1:, 1:] = between, faded + keeps @ rest @ keeps.T
+        centres[:, a, FADED, 1:] = _apply(keeps, told) + faded @ (counted * sums.moment[a])
+        inverses[:, a, FADED, 0, 0] = between
+        inverses[:, a, FADED, 1:, 1:] = faded + keeps @ rest @ keeps.transpose(0, 2, 1)
     return centres, inverses
+
+
+def _apply(matrices: Floats, vectors: Floats) -> Floats:
+    """Each matrix, (P, d, d), times its vector, (P, d)."""
+    applied: Floats = (matrices @ vectors[..., None])[..., 0]
+    return applied
+
+
+def _only(c: float, c_own: float) -> _Penalties:
+    return _Penalties(np.array([c]), np.array([c_own]), np.ones(1))
 
 
 def _choose_hierarchy(sums: CentredSums, shares: Floats) -> _Hierarchy:
@@ -347,7 +390,7 @@ def _choose_hierarchy(sums: CentredSums, shares: Floats) -> _Hierarchy:
     freedom = float(np.maximum(sums.n - 1.0, 0.0).sum())
     if d == 0 or freedom < 2.0 or total <= 0.0:
         c = float(max(d, 1))
-        return _Hierarchy(c, c, total / max(freedom, 1.0), 0.0, ((c, c, 1.0),))
+        return _Hierarchy(c, c, total / max(freedom, 1.0), 0.0, _only(c, c))
     log_odds = np.log(shares) - np.log1p(-shares)
     grid = d * np.exp(-log_odds)
     values, vectors = np.linalg.eigh(sums.spread)
@@ -379,29 +422,38 @@ def _keep_likely(chances: Floats, grid: Floats) -> _Penalties:
     order = np.argsort(-chances, axis=None, kind="stable")
     kept = order[: int(np.searchsorted(np.cumsum(chances.flat[order]), 0.99)) + 1]
     shares = chances.flat[kept] / chances.flat[kept].sum()
-    own, common = (grid[each].tolist() for each in np.unravel_index(kept, chances.shape))
-    return tuple(zip(common, own, shares.tolist(), strict=True))
+    own, common = (grid[each] for each in np.unravel_index(kept, chances.shape))
+    return _Penalties(common, own, shares)
 
 
 def _at_zero(sums: CentredSums, a: int, slopes: Floats, about: Floats) -> tuple[Floats, Floats]:
-    """theta and its covariance at x = 0, from the slopes and the level at the rows' mean: those are independent."""
+    """theta and its covariance at x = 0, from the slopes, (P, d), and the level at the rows' mean: those are
+    independent."""
     centre = sums.centres[a]
-    inverse = np.empty((slopes.size + 1, slopes.size + 1))
-    inverse[1:, 1:] = about
-    inverse[0, 1:] = inverse[1:, 0] = -about @ centre
-    inverse[0, 0] = 1.0 / sums.n[a] + centre @ about @ centre
-    return np.concatenate([[sums.levels[a] - centre @ slopes], slopes]), inverse
+    p, d = slopes.shape
+    inverse = np.empty((p, d + 1, d + 1))
+    inverse[:, 1:, 1:] = about
+    inverse[:, 0, 1:] = inverse[:, 1:, 0] = -about @ centre
+    inverse[:, 0, 0] = 1.0 / sums.n[a] + _dot(centre @ about, centre)
+    return np.column_stack([sums.levels[a] - _dot(slopes, centre), slopes]), inverse
+
+
+def _dot(rows: Floats, others: Floats) -> Floats:
+    """Each row, (P, d), times its vector, or all times one."""
+    products: Floats = (rows[:, None, :] @ others[..., None])[:, 0, 0]
+    return products
 
 
 def _level_prior(
     levels: Floats, errors: Floats, guess: float, variance: float, options: LinearPriorOptions
-) -> tuple[float, float]:
-    """Mean of an action's level, and its variance in units of `variance`, by what the others' levels are."""
-    if levels.size == 0:
-        return 0.0, 5.0 * guess
+) -> tuple[Floats, Floats]:
+    """Mean of an action's level, and its variance in units of `variance`, by the others' levels, (P,) each."""
+    p, n = levels.shape
+    if n == 0:
+        return np.zeros(p), np.full(p, 5.0 * guess)
     weights = 1.0 / (errors + guess)
-    mean = float(weights @ levels / weights.sum())
-    apart = float(((levels - mean) ** 2).sum() / variance - errors.sum() * (1.0 - 1.0 / levels.size))
+    mean = _dot(weights, levels) / weights.sum(axis=1)
+    apart = ((levels - mean[:, None]) ** 2).sum(axis=1) / variance - errors.sum(axis=1) * (1.0 - 1.0 / n)
     worth = options.levels_worth
-    between = (max(apart, 0.0) + worth * guess) / (levels.size - 1.0 + worth)
-    return mean, between + 1.0 / float(weights.sum())
+    between = (np.maximum(apart, 0.0) + worth * guess) / (n - 1.0 + worth)
+    return mean, between + 1.0 / weights.sum(axis=1)

@@ -224,29 +224,33 @@ def _run_plain(
 ) -> None:
     """The same, one Python call at a time, for parts without kernels."""
     assert log.propensities is not None
+    contexts, actions, outcomes, propensities = log.contexts, log.actions, log.outcomes, log.propensities
+    where, is_valued = columns.tolist(), terms.size > 0
+    accepted = seen = lent = lent_again = 0
     for i, event in enumerate(order):
-        if done[0] == ends.size:
-            return
-        context, action, outcome = log.contexts[event], int(log.actions[event]), float(log.outcomes[event])
-        p, chosen = float(log.propensities[event]), int(policy.play(context))
-        rare = (chance, columns, chances, counts)
-        if terms.size:
-            terms[i], weights[i] = _value(chosen, event, action, outcome, max(p, floor), predicted, *rare)
-        done[1] += 1
+        if accepted == ends.size:
+            break
+        context, action, outcome = contexts[event], int(actions[event]), float(outcomes[event])
+        p, chosen = float(propensities[event]), int(policy.play(context))
+        if is_valued:
+            value = (chosen, event, action, outcome, max(p, floor), predicted)
+            terms[i], weights[i] = _value(*value, chance, columns, chances, counts)
+        seen += 1
         is_own = chosen == action and uniforms[i] * p < chance
-        is_lent = chosen != action and _may_borrow(chosen, event, uniforms[i], *rare)
+        is_lent = chosen != action and _may_borrow(chosen, event, uniforms[i], chance, columns, chances, counts)
         if is_own:
             policy.update(context, action, outcome)
         elif is_lent:
-            lender, is_again = take_lender(waiting, counts, times, columns[chosen], predicted, chosen, event)
-            policy.update(context, chosen, float(log.outcomes[lender]))
-            done[2] += 1
-            done[3] += is_again
-        if columns[action] >= 0:
-            wait_to_lend(waiting, counts, times, columns[action], event, int(is_own))
+            lender, is_again = take_lender(waiting, counts, times, where[chosen], predicted, chosen, event)
+            policy.update(context, chosen, float(outcomes[lender]))
+            lent += 1
+            lent_again += is_again
+        if where[action] >= 0:
+            wait_to_lend(waiting, counts, times, where[action], event, int(is_own))
         if is_own or is_lent:
-            ends[done[0]], choices[done[0]] = i, chosen
-            done[0] += 1
+            ends[accepted], choices[accepted] = i, chosen
+            accepted += 1
+    done[:] = accepted, seen, lent, lent_again
 
 
 def _check_policy(policy: Oracle, log: Log) -> None:

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TypeVar
 
-from threadpoolctl import threadpool_limits
-
 from headstart.checks import check_whole
+from headstart.threads import one_native_thread
 
 T = TypeVar("T")
 
@@ -34,7 +33,7 @@ def spread(run_one: Callable[[int], T], runs: int, n_jobs: int | None = None) ->
 def spread_blocks(run_block: Callable[[Sequence[int]], list[T]], runs: int, n_jobs: int | None = None) -> Iterator[T]:
     """The same, for somebody who computes several runs together: what `run_block` has for each of them."""
     here = os.getpid()
-    with threadpool_limits(1, user_api="blas"):  # the runs are the workers; more would only wait for each other
+    with one_native_thread("blas"):  # the runs are the workers; more would only wait for each other
         yield from run_block(range(1))  # compiles what there is to compile before workers would wait for it
         from joblib import Parallel, delayed
 
@@ -56,8 +55,8 @@ def _run_each(run_one: Callable[[int], T], block: Sequence[int]) -> list[T]:
 
 
 def _run_limited(run_block: Callable[[Sequence[int]], list[T]], block: Sequence[int], home: int) -> list[T]:
-    """The runs of a block. In `home`, the process that asked, BLAS is limited already: to look for it takes ms."""
+    """The runs of a block. In `home`, the process that asked, BLAS is limited already."""
     if os.getpid() == home:
         return run_block(block)
-    with threadpool_limits(1, user_api="blas"):
+    with one_native_thread("blas"):
         return run_block(block)

@@ -11,6 +11,7 @@ import pytest
 
 from headstart.estimates.propensity import LogisticPropensity
 from headstart.logs.log import Log
+from headstart.logs.tables.batches import read_first
 from headstart.logs.tables.table import LogTable
 from tests.logs.tables.agreement import CHECKS
 from tests.logs.tables.twins import as_multiset, as_spark_table, as_table, assert_same_sums, make_log
@@ -29,6 +30,20 @@ def table(log: Log, spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Log
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_what_spark_computes_is_what_the_rows_say(check: Callable[[Any, Log], None], table: LogTable, log: Log):
     check(table, log)
+
+
+def test_the_first_rows_cost_one_task_and_no_shuffle(spark: Any):
+    """A glance looks at the actions of some rows: a log of a thousand partitions is not to begin them all."""
+    session = spark._session
+    frame = session.range(800, numPartitions=8).selectExpr("CAST(id % 3 AS STRING) AS ad")
+    frame.createOrReplaceTempView("ads_in_eight")
+    session.sparkContext.setJobGroup("first", "")
+    first = read_first(spark.table("ads_in_eight"), 5)
+    assert first["ad"].to_pylist() == ["0", "1", "2", "0", "1"]
+    tracker = session.sparkContext.statusTracker()
+    stages = [stage for job in tracker.getJobIdsForGroup("first") for stage in tracker.getJobInfo(job).stageIds]
+    assert [tracker.getStageInfo(stage).numTasks for stage in stages] == [1]
+    assert read_first(spark.table("ads_in_eight").limit(0), 5).num_rows == 0
 
 
 def test_rows_come_back_whole_and_in_portions(table: LogTable, log: Log):

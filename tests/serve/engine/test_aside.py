@@ -96,7 +96,7 @@ def test_with_a_default_outcome_nothing_is_learnt_at_the_close(address):
         engine.outcome("ads", "u0", 1e6)
         engine.set_aside("ads", "u0")
         clock.seconds += 61
-        assert engine.close_windows() == 4
+        assert engine.close_windows() in (0, 4)  # the engine's own thread may have been first
         state = engine.state("ads")
         assert (state["learnt"], state["defaults"], state["waiting"]) == (3, 3, 0)
         engine.set_aside("ads", "u1")  # after its window

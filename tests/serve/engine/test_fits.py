@@ -5,6 +5,10 @@ from __future__ import annotations
 import csv
 import json
 import logging
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -21,7 +25,6 @@ from headstart.serve.engine.served_policy import ServedPolicy
 from headstart.serve.engine.verification import verify_store
 from headstart.serve.errors import StoreCorrupt
 from tests import catalogue
-from tests.processors import run_as_on
 from tests.serve.postgres_server import PostgresServer
 from tests.serve.store.test_store import run_sql
 
@@ -30,18 +33,18 @@ ACTIONS = ["video", "image", "text"]
 N_ROWS = 12_000  # BLAS splits sums among threads from 10,000 on; here it has one, on the other processor two
 
 
-def write_log(path: Path) -> None:
+def write_log(path: Path, n: int = N_ROWS) -> None:
     """A confounded log: who is shown what depends on age."""
     rng = np.random.default_rng(5)
-    ages, sizes, likes = rng.normal(size=N_ROWS), rng.normal(size=N_ROWS), rng.choice(["videos", "images"], N_ROWS)
+    ages, sizes, likes = rng.normal(size=n), rng.normal(size=n), rng.choice(["videos", "images"], n)
     scores = np.exp(0.7 * np.column_stack([ages, -ages, sizes]))
     chances = scores / scores.sum(axis=1, keepdims=True)
-    actions = (rng.random(N_ROWS)[:, None] > np.cumsum(chances, axis=1)).sum(axis=1).clip(0, 2)
-    outcomes = 0.3 * ages * (actions == 0) + 0.2 * (likes == "images") * (actions == 1) + rng.normal(size=N_ROWS)
+    actions = (rng.random(n)[:, None] > np.cumsum(chances, axis=1)).sum(axis=1).clip(0, 2)
+    outcomes = 0.3 * ages * (actions == 0) + 0.2 * (likes == "images") * (actions == 1) + rng.normal(size=n)
     with path.open("w", newline="") as stream:
         rows = csv.writer(stream)
         rows.writerow(["ad", "gain", "chance", *CONTEXTS])
-        for i in range(N_ROWS):
+        for i in range(n):
             row = (outcomes[i], chances[i, actions[i]], sizes[i], ages[i])
             rows.writerow([ACTIONS[actions[i]], *map(float, row), likes[i]])
 
@@ -82,8 +85,30 @@ def live(engine: Engine, name: str, n: int) -> None:
 _READ_AGAIN = """
 import json, sys
 from tests.serve.engine.test_fits import read_again
-print(json.dumps(read_again(json.loads(sys.argv[1]))))
+for line in sys.stdin:
+    print(json.dumps(read_again(json.loads(line))), flush=True)
 """
+
+
+@pytest.fixture(scope="module")
+def read_elsewhere() -> Iterator[Callable[[dict[str, Any]], dict[str, Any]]]:
+    """`read_again` in another process, whose OpenBLAS believes in another processor and has two threads."""
+    environment = {**os.environ, "OPENBLAS_CORETYPE": "Prescott", "OPENBLAS_NUM_THREADS": "2"}
+    command = [sys.executable, "-c", _READ_AGAIN]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, text=True) as process:
+        stdin, stdout = process.stdin, process.stdout
+        assert stdin is not None
+        assert stdout is not None
+
+        def read(tables: dict[str, Any]) -> dict[str, Any]:
+            stdin.write(f"{json.dumps(tables)}\n")
+            stdin.flush()
+            told: dict[str, Any] = json.loads(stdout.readline())
+            return told
+
+        yield read
+        stdin.close()
 
 
 def hash_folds(engine: Engine, config: ServiceConfig) -> dict[str, str]:
@@ -102,7 +127,9 @@ def read_again(tables: dict[str, Any]) -> dict[str, Any]:
     return {"faults": verdict.faults, "decided again": verdict.decided_again, "folds": folds}
 
 
-def test_a_store_is_sound_and_its_folds_are_the_same_on_another_processor_with_other_threads(tmp_path: Path):
+def test_a_store_is_sound_and_its_folds_are_the_same_on_another_processor_with_other_threads(
+    tmp_path: Path, read_elsewhere: Callable[[dict[str, Any]], dict[str, Any]]
+):
     write_log(tmp_path / "log.csv")
     tables = make_tables(tmp_path)
     config = load_config(tables)
@@ -110,34 +137,36 @@ def test_a_store_is_sound_and_its_folds_are_the_same_on_another_processor_with_o
         for name in config.experiments:
             live(engine, name, 40)
         folds = hash_folds(engine, config)
-    told = json.loads(run_as_on("Prescott", _READ_AGAIN, json.dumps(tables), OPENBLAS_NUM_THREADS="2"))
+    told = read_elsewhere(tables)
     assert told["faults"] == []
     assert told["decided again"] == 40 * len(folds)
     assert told["folds"] == folds
 
 
-def _choose(folder: Path, address: str, *names: str) -> dict[str, Any]:
+def _choose(folder: Path, address: str, *names: str, n_rows: int = N_ROWS) -> dict[str, Any]:
     """Some of the experiments, in another store."""
-    write_log(folder / "log.csv")
+    write_log(folder / "log.csv", n_rows)
     tables = make_tables(folder)
     return {"store": address, "experiments": {name: tables["experiments"][name] for name in names}}
 
 
-def test_a_replica_on_another_processor_has_the_same_fold(tmp_path: Path, postgres: PostgresServer):
+def test_a_replica_on_another_processor_has_the_same_fold(
+    tmp_path: Path, postgres: PostgresServer, read_elsewhere: Callable[[dict[str, Any]], dict[str, Any]]
+):
     """Both are open at once, and the second sees users that the first has taught its own fit."""
     tables = _choose(tmp_path, postgres.new_store(), "started", "linear")
     config = load_config(tables)
     with Engine.open(config) as engine:
         for name in config.experiments:
             live(engine, name, 20)
-        told = json.loads(run_as_on("Prescott", _READ_AGAIN, json.dumps(tables), OPENBLAS_NUM_THREADS="2"))
+        told = read_elsewhere(tables)
         assert told["faults"] == []
         assert told["folds"] == hash_folds(engine, config)
 
 
 def _open_small(folder: Path, address: str) -> ServiceConfig:
     """One experiment that started from a log and has had some users."""
-    config = load_config(_choose(folder, address, "for-all"))
+    config = load_config(_choose(folder, address, "for-all", n_rows=1000))
     with Engine.open(config) as engine:
         live(engine, "for-all", 5)
     return config

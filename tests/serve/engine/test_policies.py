@@ -9,7 +9,11 @@ import pytest
 
 import headstart as hs
 from headstart.errors import OptionError
+from headstart.judgement.start.start import start
 from headstart.serve.config import read_experiment
+from headstart.serve.engine import policies
+from headstart.serve.engine.bounds import Bounds
+from headstart.serve.engine.packing import pack
 from headstart.serve.engine.policies import build_policy
 from headstart.warmstart.conflict import Guarded
 from headstart.warmstart.warmstart import WarmStart
@@ -123,3 +127,24 @@ def test_a_policy_goes_on_without_a_log_that_was_withdrawn(name: str):
 def test_a_guard_without_any_log_is_refused():
     with pytest.raises(OptionError, match=r"experiments.ads.guard needs a log to guard against"):
         built(guard="Guarded")
+
+
+@pytest.mark.parametrize(
+    "contexts", [{}, {"age": "number", "device": ["desk", "phone"]}], ids=["for all", "by context"]
+)
+def test_a_start_is_made_once_and_copied(monkeypatch: pytest.MonkeyPatch, contexts: dict[str, Any]):
+    """Whatever one copy learns, the next begins as a policy that was made anew; other bounds are another start."""
+    log, made, starts = logged(), [], {}
+    declared = read_experiment("ads", {"actions": ["a", "b"], "contexts": contexts, "log": log})
+    fresh = pack(build_policy(declared, log).policy.get_state())
+    monkeypatch.setattr(policies, "start", lambda *given, **options: made.append(1) or start(*given, **options))
+    first = build_policy(declared, log, starts=starts)
+    for i in range(5):
+        first.learn({"age": 0.5, "device": "desk"}, i % 2, 1.0)
+    assert pack(first.policy.get_state()) != fresh
+    assert pack(build_policy(declared, log, starts=starts).policy.get_state()) == fresh
+    assert len(made) == 1
+    within = Bounds((0.2, 0.8))
+    clipped = pack(build_policy(declared, log, within, starts=starts).policy.get_state())
+    assert clipped == pack(build_policy(declared, log, within).policy.get_state()) != fresh
+    assert len(made) == 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import headstart as hs
 from headstart.errors import LogError, OptionError
 from headstart.serve.config import ExperimentConfig, read_experiment
 from headstart.serve.engine.policies import build_policy
-from headstart.serve.engine.sources import read_source
+from headstart.serve.engine.sources import Sources, read_source
 
 LINEAR = {"oracle": "LinUCB", "evaluator": "LinearModel"}
 ALIKE = {"x": ["0", "1"], "x=1": "number"}
@@ -83,3 +84,24 @@ def test_what_start_makes_of_a_log_shows_its_plays():
     sizes = hs.start(taken({}, log)).effective_sizes
     assert policy.virtual_plays() == np.floor(sizes).astype(int).tolist()
     assert min(policy.virtual_plays()) > 0
+
+
+def test_a_file_that_is_read_again_and_is_the_same_is_the_log_that_is_known(tmp_path: Path):
+    """With what was made of it; another row makes another log, and so does another way to read it."""
+    path, sources = tmp_path / "log.csv", Sources()
+    lines = ["ad,gain,age", *(f"{'ab'[i % 2]},{i % 3},{i}" for i in range(50))]
+    path.write_text("\n".join(lines))
+    columns = {"path": str(path), "action": "ad", "outcome": "gain"}
+    config = read_experiment("ads", {"actions": ["a", "b"], "log": columns})
+    first, again = sources.read(config), sources.read(config)
+    assert first is not None
+    assert again is not None
+    assert (again.log is first.log, again.starts is first.starts) == (True, True)
+    estimated = read_experiment("ads", {"actions": ["a", "b"], "log": {**columns, "estimate_propensities": True}})
+    filled = sources.read(estimated)
+    assert filled is not None
+    assert (filled.hash == first.hash, filled.starts is first.starts) == (True, False)
+    path.write_text("\n".join([*lines, "a,1,51"]))
+    longer = sources.read(config)
+    assert longer is not None
+    assert (len(longer.log), longer.starts is first.starts) == (51, False)

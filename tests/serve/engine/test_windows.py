@@ -45,7 +45,7 @@ def test_nothing_is_learnt_before_the_window_closes(address):
         assert engine.close_windows() == 0
         assert learnt(engine) == (0, 0.0)
         clock.seconds += 1e-3
-        assert engine.close_windows() == 2
+        assert engine.close_windows() in (0, 2)  # the engine's own thread may have been first
         assert learnt(engine) == (2, 1.0)
         state = engine.state("ads")
         assert (state["defaults"], state["waiting"]) == (1, 0)

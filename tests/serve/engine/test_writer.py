@@ -62,6 +62,15 @@ def finish(store, writer):
     writer.submit(Ticket(make_asks("last"), 60.0)).wait()
 
 
+def test_the_store_is_looked_after_before_anybody_asks(monkeypatch):
+    """That opens it: a start does not wait for the first tick."""
+    monkeypatch.setattr("headstart.serve.engine.writer._TICK_SECONDS", 60.0)
+    looked = threading.Event()
+    writer = Writer(Store().run_group, looked.set)
+    assert looked.wait(20)
+    writer.close()
+
+
 def test_a_thread_is_told_at_its_deadline_and_its_ask_is_not_carried_out():
     with hanging() as (store, writer):
         started = time.monotonic()

@@ -119,10 +119,7 @@ def test_what_was_acknowledged_over_http_survives_a_kill(tmp_path):
     with running(tmp_path) as (_, address), Client(address, "ads") as client:
         for event_id, decision in list(acknowledged.items())[-200:]:
             assert client.decide(USER, event_id=event_id) == decision
-    told = subprocess.run(
-        [sys.executable, "-m", "headstart.cli", "store", "verify", "ads.toml"],
-        capture_output=True, text=True, cwd=tmp_path,
-    )  # fmt: skip
+    told = call_headstart("store", "verify", "ads.toml", cwd=tmp_path)
     assert told.returncode == 0, told.stdout + told.stderr
 
 
@@ -203,18 +200,22 @@ def test_sighup_reads_the_configuration_again_keys_included(tmp_path):
     more = (
         f'[experiments.new]\nactions = ["a", "b"]\n[keys]\nops = {{ sha256 = "{key.sha256}", scopes = ["admin"] }}\n'
     )
-    with (tmp_path / "log").open("w") as log, running(tmp_path, stderr=log) as (process, address):
-        assert httpx.post(f"{address}/v1/ads/decide", json={"context": USER}).status_code == 200
+    with (
+        (tmp_path / "log").open("w") as log,
+        running(tmp_path, stderr=log) as (process, address),
+        httpx.Client(base_url=address, verify=False) as client,
+    ):
+        assert client.post("/v1/ads/decide", json={"context": USER}).status_code == 200
         (tmp_path / "ads.toml").write_text(CONFIG + "[experiments.new]\nactions = 3\n")
         process.send_signal(signal.SIGHUP)
         wait(lambda: "all stays as it is: experiments.new.actions must be" in (tmp_path / "log").read_text())
-        assert httpx.post(f"{address}/v1/ads/decide", json={"context": USER}).status_code == 200
+        assert client.post("/v1/ads/decide", json={"context": USER}).status_code == 200
         (tmp_path / "ads.toml").write_text(CONFIG + more)
         process.send_signal(signal.SIGHUP)
-        wait(lambda: httpx.post(f"{address}/v1/ads/decide", json={"context": USER}).status_code == 401)
+        wait(lambda: client.post("/v1/ads/decide", json={"context": USER}).status_code == 401)
         bearer = {"Authorization": f"Bearer {secret}"}
-        wait(lambda: httpx.post(f"{address}/v1/new/decide", json={}, headers=bearer).status_code == 200, 30)
-        told = _run_process("reload", address, "--key", secret, cwd=tmp_path)
+        wait(lambda: client.post("/v1/new/decide", json={}, headers=bearer).status_code == 200, 30)
+        told = call_headstart("reload", address, "--key", secret, cwd=tmp_path)
         assert told.stdout == "ads: taken up\nnew: taken up\n"
         refused = call_headstart("reload", address, cwd=tmp_path)
         assert (refused.returncode, "Traceback" in refused.stderr) == (1, False)
@@ -233,7 +234,7 @@ def test_a_port_in_use_is_one_line_and_exit_code_1(tmp_path):
 
 
 def test_keys_are_made_in_the_terminal(tmp_path):
-    told = _run_process("keys", "new", "shop", "--scopes", "decide,read", cwd=tmp_path)
+    told = call_headstart("keys", "new", "shop", "--scopes", "decide,read", cwd=tmp_path)
     assert told.returncode == 0
     assert re.search(r"hs_shop_[\w-]{43}", told.stdout)
     assert re.search(r'shop = \{ sha256 = "[0-9a-f]{64}", scopes = \["decide", "read"\] \}', told.stdout)

@@ -37,7 +37,7 @@ def serving(make_app):
     thread.start()
     try:
         assert listening.wait(60)
-        with httpx.Client(base_url=f"http://127.0.0.1:{ports[0]}", timeout=30) as client:
+        with httpx.Client(base_url=f"http://127.0.0.1:{ports[0]}", timeout=30, verify=False) as client:
             yield client, service, opened
     finally:
         server.should_exit = True

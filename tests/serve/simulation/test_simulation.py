@@ -16,7 +16,7 @@ from tests.serve.simulation.running import run_seed
 packing.pack = lambda state: orjson.dumps(packing._pack(state), option=orjson.OPT_SORT_KEYS)
 from headstart.serve.engine import snapshot
 snapshot.pack = packing.pack
-found = next((seed for seed in range(60, 300) if run_seed(seed).cause is not None), None)
+found = next((seed for seed in range(77, 300) if run_seed(seed).cause is not None), None)
 print(found)
 """
 

@@ -1,5 +1,7 @@
 """Connections to PostgreSQL: a deadline for every call, and a fixed number for reading."""
 
+import os
+import signal
 import threading
 import time
 
@@ -58,6 +60,23 @@ def test_a_statement_that_takes_too_long_is_ended_by_the_server_which_is_not_sil
     assert connections.query("SELECT 1") == [(1,)]
 
 
+def test_one_connection_that_hangs_is_no_silent_server(connections):
+    """Who has waited for it fails at the deadline; others, whom the server has answered since, are not refused."""
+    [(backend,)] = connections.query("SELECT pg_backend_pid()")
+    os.kill(backend, signal.SIGSTOP)
+    try:
+        told = []
+        hung = threading.Thread(target=lambda: told.append(time_failure(connections.query, "SELECT 1")[1]))
+        hung.start()
+        time.sleep(0.3)
+        assert connections.query("SELECT 1") == [(1,)]
+        hung.join()
+        assert told == ["PostgreSQL has not answered within 2 s"]
+        assert connections.query("SELECT 1") == [(1,)]
+    finally:
+        os.kill(backend, signal.SIGCONT)
+
+
 def test_a_hundred_readers_take_no_more_connections_than_the_pool_has(postgres):
     connections, seen = Connections(f"{postgres.address}?application_name=readers", DEADLINE), []
     threads = [threading.Thread(target=connections.query, args=("SELECT pg_sleep(0.02)",)) for _ in range(100)]
@@ -108,7 +127,7 @@ def test_a_hundred_callers_of_a_service_take_no_more_connections_than_it_has(pos
     with served(address) as client:
 
         def look(path):
-            with httpx.Client(base_url=client.base_url, timeout=60) as own:
+            with httpx.Client(base_url=client.base_url, timeout=60, verify=False) as own:
                 own.get(path)
 
         threads = [threading.Thread(target=look, args=(("/ready", "/experiments/ads")[i % 2],)) for i in range(100)]

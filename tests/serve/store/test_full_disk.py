@@ -58,7 +58,7 @@ def test_a_full_store_is_503_and_reads_go_on_until_there_is_room(tmp_path, caplo
     thread.start()
     try:
         assert ready.wait(60)
-        with httpx.Client(base_url=f"http://127.0.0.1:{ports[0]}", timeout=30) as client:
+        with httpx.Client(base_url=f"http://127.0.0.1:{ports[0]}", timeout=30, verify=False) as client:
             first = client.post("/v1/ads/decide", json={"context": USER, "event_id": "first"}).json()
             disk.fill()
             statuses = []

@@ -12,12 +12,19 @@ from typing import Any
 AXE = Path(sys.prefix) / "axe" / "node_modules" / "axe-core" / "axe.min.js"  # `make test` has npm bring it
 
 
-def wait(is_so: Callable[[], bool], seconds: float = 30) -> None:
-    """Until it is so."""
+def wait(is_so: Callable[[], bool], seconds: float = 30, every: float = 0.05) -> None:
+    """Until it is so; it is looked at every so many seconds."""
     end = time.monotonic() + seconds
     while not is_so():
         assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.05)
+        time.sleep(every)
+
+
+def open_page(browser: Any, address: str) -> None:
+    """A page, when it is drawn; one that is open already goes on, for it follows what happens."""
+    if browser.current_url != address:
+        browser.get(address)
+    wait(lambda: bool(browser.execute_script("return document.body.dataset.drawn") == "yes"))
 
 
 def text(page: Any, selector: str) -> str:

@@ -8,7 +8,7 @@ from headstart.serve.engine.engine import Engine
 from headstart.serve.http.app import App
 from tests.serve.in_process import configure, running, served
 from tests.serve.logs import write_leaked
-from tests.serve.telling.browsing import AXE, find_serious, phone, prefer, text, wait
+from tests.serve.telling.browsing import AXE, find_serious, open_page, phone, prefer, text, wait
 
 CHARTS = ("means", "plays", "allocation", "gain")
 
@@ -32,8 +32,7 @@ def ads(tmp_path_factory):
 @pytest.fixture
 def page(ads, browser):
     browser.set_window_size(1200, 900)
-    browser.get(f"{ads.base_url}/experiments/ads")
-    wait(lambda: browser.execute_script("return document.body.dataset.drawn") == "yes")
+    open_page(browser, f"{ads.base_url}/experiments/ads")
     return browser
 
 
@@ -48,6 +47,8 @@ def test_every_chart_appears(page):
 
 
 def test_the_numbers_are_the_interface_s(page, ads):
+    page.refresh()
+    open_page(page, page.current_url)
     report = ads.get("/v1/ads/report").json()
     assert text(page, "#decisions") == f"{report['decisions']:,}" == "600"
     assert text(page, "#value") == report["value"]["text"]
@@ -94,6 +95,8 @@ def test_it_is_alive(page, ads):
 def test_it_fits_a_phone_and_works_without_a_mouse(page):
     from selenium.webdriver.common.keys import Keys
 
+    page.refresh()  # the first key on it
+    open_page(page, page.current_url)
     with phone(page):
         wait(lambda: page.execute_script("return document.documentElement.scrollWidth <= window.innerWidth"))
         hidden = page.execute_script(
@@ -128,13 +131,14 @@ def test_it_follows_the_system_s_dark_mode_with_its_charts(page):
 
 @pytest.mark.skipif(not AXE.exists(), reason="axe-core is not there: npm install --prefix VENV/axe axe-core@4")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_an_accessibility_check_finds_nothing_serious(page, ads, scheme):
+def test_an_accessibility_check_finds_nothing_serious(browser, ads, scheme):
     event_id = ads.post("/v1/ads/decide", json={"context": {"likes_videos": "no"}}).json()["event_id"]
-    prefer(page, scheme)
+    browser.set_window_size(1200, 900)
+    prefer(browser, scheme)
     for path in ("/", "/experiments/ads", f"/experiments/ads/decisions/{event_id}"):
-        page.get(f"{ads.base_url}{path}")
-        assert find_serious(page) == []
-    prefer(page, "light")
+        browser.get(f"{ads.base_url}{path}")
+        assert find_serious(browser) == []
+    prefer(browser, "light")
 
 
 def test_one_decision_says_why_and_what_came(page, ads):

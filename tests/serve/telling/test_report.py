@@ -32,9 +32,10 @@ def test_draws_from_the_logged_probabilities_pass_the_chi_square():
     low = 0
     for _ in range(400):
         sums = PlainSums("abc")
-        for _ in range(150):
-            chances = rng.dirichlet(np.ones(3))
-            sums.add_decision(0.0, int(rng.choice(3, p=chances)), chances)
+        drawn = rng.dirichlet(np.ones(3), 150)
+        actions = (rng.random((150, 1)) > drawn.cumsum(axis=1)[:, :2]).sum(axis=1)
+        for action, chances in zip(actions.tolist(), drawn, strict=True):
+            sums.add_decision(0.0, action, chances)
         low += Report(sums.sums).chi_square()[2] < 0.05
     assert abs(low / 400 - 0.05) < 0.038
 

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from headstart.cli import app
 from tests.serve.in_process import served
-from tests.serve.telling.browsing import AXE, find_serious, phone, prefer, text, wait
+from tests.serve.telling.browsing import AXE, find_serious, open_page, phone, prefer, text, wait
 
 N_USERS, GROUP = 3000, 300
 SHOP = {
@@ -53,7 +53,7 @@ def shop(tmp_path_factory):
             reports = [{"event_id": each["event_id"], "outcomes": draw(rng, each["action"])} for each in decided]
             client.post("/v1/shop/outcome/batch", json={"outcomes": reports})
             settled = first + GROUP
-            wait(lambda settled=settled: client.get("/v1/shop/report").json()["counted"] == settled)
+            wait(lambda settled=settled: client.get("/v1/shop/report").json()["counted"] == settled, every=0.2)
         wait(lambda: client.get("/v1/shop/report").json()["guardrails"][0]["is_tripped"])
         yield client
 
@@ -66,8 +66,7 @@ def draw(rng, action):
 @pytest.fixture
 def page(shop, browser):
     browser.set_window_size(1280, 900)
-    browser.get(f"{shop.base_url}/experiments/shop")
-    wait(lambda: browser.execute_script("return document.body.dataset.drawn") == "yes")
+    open_page(browser, f"{shop.base_url}/experiments/shop")
     return browser
 
 
@@ -139,13 +138,14 @@ def test_it_fits_a_phone_and_the_dark(page):
 
 @pytest.mark.skipif(not AXE.exists(), reason="axe-core is not there: npm install --prefix VENV/axe axe-core@4")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_an_accessibility_check_finds_nothing_serious(page, shop, scheme):
+def test_an_accessibility_check_finds_nothing_serious(browser, shop, scheme):
     decided = shop.post("/v1/shop/decide", json={}).json()["event_id"]
-    prefer(page, scheme)
+    browser.set_window_size(1280, 900)
+    prefer(browser, scheme)
     for path in ("/", "/experiments/shop", f"/experiments/shop/decisions/{decided}"):
-        page.get(f"{shop.base_url}{path}")
-        assert find_serious(page) == []
-    prefer(page, "light")
+        browser.get(f"{shop.base_url}{path}")
+        assert find_serious(browser) == []
+    prefer(browser, "light")
 
 
 def test_the_monitor_sees_it(shop):

@@ -12,7 +12,7 @@ import numpy as np
 from headstart.arrays import Bools, Floats, Integers
 from headstart.estimates.cells import Residuals, every_so_many, find_steps, stands_out
 from headstart.estimates.cross_fit import cross_fit
-from headstart.estimates.one_thread import one_thread
+from headstart.estimates.gradient_trees import boost_classes, softmax
 from headstart.logs.log import Log
 
 STAGES = (5, 10, 20, 40, 80)  # numbers of rounds of boosting, of which the rows left out choose one
@@ -33,8 +33,7 @@ def is_off(log: Log, chances: Floats) -> bool:
 def boost_chances(log: Log, folds: Integers) -> Floats:
     """Every row's chances by boosted trees of the other folds, (n, K), as many rounds as suit the rows left out."""
     stages = STAGES if log.n_actions <= _MANY_ACTIONS else STAGES[:-1]
-    with one_thread():
-        staged = cross_fit(folds, len(stages) * log.n_actions, _Boosting(log, stages))
+    staged = cross_fit(folds, len(stages) * log.n_actions, _Boosting(log, stages))
     chances = staged.reshape(len(log), len(stages), log.n_actions)
     taken = chances[np.arange(len(log)), :, log.actions]
     best = int(np.log(np.maximum(taken, 1e-12)).sum(axis=0).argmax())
@@ -48,25 +47,14 @@ class _Boosting:
         self._log, self._stages = log, stages
 
     def __call__(self, inside: Bools, outside: Bools) -> Floats:
-        from sklearn.ensemble import HistGradientBoostingClassifier
-
         log, rows = self._log, np.flatnonzero(outside)
         rows = rows[:: max(1, -(-rows.size // _MOST_ROWS))]
         chances = np.zeros((int(inside.sum()), len(self._stages), log.n_actions))
-        actions = log.actions[rows]
-        if (actions == actions[0]).all():
-            chances[:, :, actions[0]] = 1.0
-            return chances.reshape(len(chances), -1)
-        model = HistGradientBoostingClassifier(
-            learning_rate=0.1,
-            max_iter=self._stages[-1],
-            max_leaf_nodes=15,
-            min_samples_leaf=20,
-            l2_regularization=1.0,
-            early_stopping=False,
-            random_state=0,
-        ).fit(log.contexts[rows], actions)
-        for i, stage in enumerate(model.staged_predict_proba(log.contexts[inside]), start=1):
-            if i in self._stages:
-                chances[:, self._stages.index(i), model.classes_] = stage
+        taken, actions = np.unique(log.actions[rows], return_inverse=True)
+        if taken.size == 1:
+            chances[:, :, taken[0]] = 1.0
+        else:
+            trees = boost_classes(log.contexts[rows], actions, taken.size, self._stages[-1])
+            scores = trees.score(log.contexts[inside], self._stages)
+            chances[:, :, taken] = np.moveaxis(softmax(np.moveaxis(scores, 2, 0)), 0, 2)
         return chances.reshape(len(chances), -1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -33,11 +33,24 @@ def _read_duckdb(backend: Backend, expression: ir.Table, n_rows: int) -> Iterato
 
 def _read_spark(backend: Backend, expression: ir.Table, n_rows: int) -> Iterator[pa.RecordBatch]:
     """Ibis would collect the whole table in the driver; this holds one partition."""
+    rows = backend.raw_sql(backend.compile(expression)).toLocalIterator()
+    while portion := list(islice(rows, n_rows)):
+        yield _as_batch(expression, portion)
+
+
+def read_first(expression: ir.Table, n_rows: int) -> pa.RecordBatch | pa.Table:
+    """Some rows of an Ibis table, as few as are enough of it being looked at."""
+    backend = expression.get_backend()
+    if backend.name != "pyspark":
+        return expression.limit(n_rows).to_pyarrow()
+    # By Ibis every partition would be begun, and the rows of all of them shuffled into one.
+    return _as_batch(expression, backend.raw_sql(backend.compile(expression)).take(n_rows))
+
+
+def _as_batch(expression: ir.Table, rows: Sequence[Sequence[object]]) -> pa.RecordBatch:
     import pyarrow as pa
 
     schema = expression.schema().to_pyarrow()
-    rows = backend.raw_sql(backend.compile(expression)).toLocalIterator()
-    while portion := list(islice(rows, n_rows)):
-        columns = zip(*portion, strict=True)
-        arrays = [pa.array(column, type=field.type) for column, field in zip(columns, schema, strict=True)]
-        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+    columns = zip(*rows, strict=True) if rows else ([] for _ in schema)
+    arrays = [pa.array(column, type=field.type) for column, field in zip(columns, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from headstart.arrays import Floats
 from headstart.checks import check_number
@@ -33,6 +32,7 @@ from headstart.parts.tables.queue import line_up
 from headstart.parts.tables.rule import ACTION, PROPENSITY, VECTOR, DecisionRule, Portion, SeenUsers, Unseen, Wanted
 from headstart.parts.tables.survey import UserSurvey, refuse_repeated, survey, watch_ids
 from headstart.parts.tables.writing import open_target
+from headstart.threads import one_native_thread
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -103,7 +103,7 @@ class DecisionTable:
         """Portions in their order, a few decided at once: they are the threads, and matrix products have one each."""
         waiting: deque[Future[Portion]] = deque()
         first_row = 0
-        with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(self.rule.n_threads) as pool:
+        with one_native_thread("blas"), ThreadPoolExecutor(self.rule.n_threads) as pool:
             for rows in self._users.read(self.rule.asked.columns(self.rule.names)):
                 waiting.append(pool.submit(self.rule.decide, rows, first_row))
                 first_row += rows.num_rows

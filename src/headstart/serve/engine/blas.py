@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from threadpoolctl import threadpool_limits
+from headstart.threads import one_native_thread
 
 _lock = threading.RLock()
 
@@ -14,5 +14,5 @@ _lock = threading.RLock()
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """The limit is the process's, and OpenBLAS lets only the thread that set it take it away: one fit at a time."""
-    with _lock, threadpool_limits(1, user_api="blas"):
+    with _lock, one_native_thread("blas"):
         yield

@@ -95,7 +95,8 @@ class Decider:
         actions, offered = self.fold.config.actions, self.fold.offered
         if available is None and offered == actions:
             return list(range(len(actions)))
-        return [actions.index(label) for label in offered if available is None or label in available]
+        left = set(offered) if available is None else set(offered).intersection(available)
+        return [a for a, label in enumerate(actions) if label in left]
 
     def _probabilities(self, seen: Seen, available: list[Label] | None) -> list[float]:
         fold = self.fold

@@ -202,7 +202,7 @@ def _check_shown(config: ExperimentConfig, known: Sequence[Event]) -> None:
 
 def _check_buildable(config: ExperimentConfig, source: Source | None, begun: Body | None) -> ServedPolicy:
     bounds, binding = Bounds.in_force(config, begun), Binding.in_force(config, begun)
-    policy = build_policy(config, source and source.log, bounds, binding)
+    policy = build_policy(config, source and source.log, bounds, binding, source and source.starts)
     low, high = policy.outcome_range
     if config.default_outcome is not None and not low <= config.default_outcome <= high:
         raise OptionError(

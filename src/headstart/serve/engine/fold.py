@@ -325,7 +325,8 @@ class Fold:
         It is the fold's when it has learnt all of it: a read may fail half-way.
         """
         source = None if self.log is None else self._find_source(self.config, self.log)
-        policy = build_policy(self.config, source and source.log, self.reckoning.bounds, self.binding)
+        starts = source and source.starts
+        policy = build_policy(self.config, source and source.log, self.reckoning.bounds, self.binding, starts)
         self.not_learnable = 0
         if self.log is not None and "fit" in self.log:
             self._take_up(policy, self.log["fit"])
@@ -360,7 +361,8 @@ class Fold:
             config = read_experiment(self.name, saved["config"])
             source = None if saved["log"] is None else self._find_source(config, saved["log"])
             bounds = Bounds.in_force(config, saved["log"])
-            policy = build_policy(config, source and source.log, bounds, Binding.in_force(config, saved["log"]))
+            binding, starts = Binding.in_force(config, saved["log"]), source and source.starts
+            policy = build_policy(config, source and source.log, bounds, binding, starts)
             OracleAbilities(policy.policy).set_state(saved["policy"])
             reckoning, flight = Reckoning.from_dict(saved["reckoning"], bounds), Flight.from_dict(saved["flight"])
             guards = Guards.from_dict(saved["guards"], config.guardrails)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import cast
+from collections.abc import Hashable, Mapping
+from typing import TypeAlias, cast
 from zlib import crc32
 
 import numpy as np
@@ -32,14 +32,21 @@ _ORACLES = find_parts(oracles, "play", "update", "probabilities")
 _EVALUATORS = find_parts(evaluators, "get_outcome")
 _GUARDS = {Guarded.__name__: BuiltIn.of(Guarded)}
 _DEFAULT_ORACLE, _DEFAULT_EVALUATOR = Part("ThompsonNormal"), Part("IPSWeighting")
+_MOST_STARTS = 4  # of one log: configurations that an experiment goes to and fro between
 _ONCE_ASSUMED = 5000  # users to come, when nobody could tell them: experiments of then go on as they began
+
+Starts: TypeAlias = dict[Hashable, Started]
 
 
 def build_policy(
-    config: ExperimentConfig, source: Log | None, bounds: Bounds = UNBOUNDED, binding: Binding = FREE
+    config: ExperimentConfig,
+    source: Log | None,
+    bounds: Bounds = UNBOUNDED,
+    binding: Binding = FREE,
+    starts: Starts | None = None,
 ) -> ServedPolicy:
     """The policy before its first user. The same configuration, log, bounds and binding give the same bits on one
-    processor.
+    processor. `starts` is what was made of this very log before: what is among it is copied.
 
     An experiment that declares a log may have to go on without it, when it was withdrawn: there is nothing to guard
     against then, and an oracle that starts from a summary gets one that knows nothing.
@@ -55,7 +62,7 @@ def build_policy(
     if config.oracle is not None and "n_features" in _needs(config.oracle):
         _check_has_columns(config, log)  # before an oracle of no columns is asked for
     with one_blas_thread():
-        policy = _build_from(config, log, n_shared, binding)
+        policy = _build_from(config, log, n_shared, bounds, binding, {} if starts is None else starts)
     if OracleAbilities(policy).n_features:
         _check_has_columns(config, log)
     users = log.encoding.choose([column for column in config.contexts if column in log.encoding.columns])
@@ -81,10 +88,12 @@ def _check_has_columns(config: ExperimentConfig, log: Log) -> None:
             )
 
 
-def _build_from(config: ExperimentConfig, log: Log, n_shared: int, binding: Binding) -> Oracle:
+def _build_from(
+    config: ExperimentConfig, log: Log, n_shared: int, bounds: Bounds, binding: Binding, starts: Starts
+) -> Oracle:
     """A policy that starts from the log: by `start`, by an oracle that takes a summary of it, or by virtual plays."""
     if config.oracle is None and config.evaluator is None:
-        started = _start(config, log, n_shared, binding)
+        started = _start(config, log, n_shared, bounds, binding, starts)
         return _guard(config, started, started.summary)
     evaluator = _build_evaluator(config, log)
     if binding.is_capped and binding.caps is not None:
@@ -104,12 +113,26 @@ def _build_from(config: ExperimentConfig, log: Log, n_shared: int, binding: Bind
     return _guard(config, warm_start, None)
 
 
-def _start(config: ExperimentConfig, log: Log, n_shared: int, binding: Binding) -> Started:
-    """What `start` makes of the log, believed and capped as the binding says, whatever it would find now."""
+def _start(
+    config: ExperimentConfig, log: Log, n_shared: int, bounds: Bounds, binding: Binding, starts: Starts
+) -> Started:
+    """What `start` makes of the log, believed and capped as the binding says, whatever it would find now.
+
+    It is made once and copied: a fold begins anew whenever rows are set aside, erased or rolled back.
+    """
     caps = math.inf if binding.caps is None else binding.caps
     columns = list(range(n_shared)) or None
     horizon = config.horizon if config.forget_after is not None else config.horizon or _ONCE_ASSUMED
-    return start(log, decide_on=columns, trust=binding.trust, cap=caps, horizon=horizon, rng=_stream(config, "start"))
+    within = bounds.outcome, tuple(bounds.columns.items())  # what the log was clipped to
+    key = config.name, config.seed_in_force, within, n_shared, binding.trust, caps, horizon
+    made = starts.get(key)
+    if made is None:
+        stream = _stream(config, "start")
+        made = start(log, decide_on=columns, trust=binding.trust, cap=caps, horizon=horizon, rng=stream)
+        if len(starts) >= _MOST_STARTS:
+            starts.pop(next(iter(starts)), None)  # the oldest
+        starts[key] = made
+    return made.copy()
 
 
 def _build_from_summary(config: ExperimentConfig, evaluator: Evaluator, wanted: Part, n_shared: int) -> Oracle:

@@ -24,6 +24,7 @@ from headstart.serve.config import ExperimentConfig, Label
 from headstart.serve.engine.alignment import align
 from headstart.serve.engine.blas import one_blas_thread
 from headstart.serve.engine.bounds import suggest_ranges
+from headstart.serve.engine.policies import Starts
 from headstart.serve.store.events import Body
 
 _CHUNK = 1 << 20
@@ -38,6 +39,7 @@ class Source(NamedTuple):
     log: Log  # actions in the experiment's order; its context columns first, then what one only adjusts for
     hash: str
     read: Body  # the options that read it so, whatever is recognised by then
+    starts: Starts  # what policies started as from it
     raw: Log | None = None  # as it was read, for an audit: not kept
 
     def summary(self) -> Body:
@@ -71,8 +73,11 @@ class Sources:
         """The configuration's log as it is now; read as a warm start says, or (None) as a new one reads it."""
         source = read_source(config, begun)
         if source is not None:
-            kept = source._replace(raw=None)
-            self._known[_key(config, source.hash, source.read)] = kept
+            key = _key(config, source.hash, source.read)
+            known = self._known.get(key)
+            if known is not None and _is_same(known.log, source.log):
+                source = source._replace(log=known.log, starts=known.starts)
+            kept = self._known[key] = source._replace(raw=None)
             if begun is not None:
                 self._known[_key(config, source.hash, begun.get("read"))] = kept
         return source
@@ -91,6 +96,15 @@ class Sources:
         return self._known[key]
 
 
+def _is_same(one: Log, other: Log) -> bool:
+    """Whether nobody could tell one log from the other."""
+    mine, its = vars(one), vars(other)
+    return mine.keys() == its.keys() and all(
+        np.array_equal(value, its[name]) if isinstance(value, np.ndarray) else repr(value) == repr(its[name])
+        for name, value in mine.items()
+    )
+
+
 def _key(config: ExperimentConfig, wanted: str, read: Body | None) -> _Key:
     return config.name, wanted, config.encoding.names, config.actions, repr(read)
 
@@ -101,7 +115,7 @@ def read_source(config: ExperimentConfig, begun: Body | None = None) -> Source |
         return None
     if isinstance(config.log, Log):
         raw = config.log
-        return Source(align(raw, config), _hash_log(raw), {"contexts": list(raw.encoding.columns)}, raw)
+        return Source(align(raw, config), _hash_log(raw), {"contexts": list(raw.encoding.columns)}, {}, raw)
     if "path" not in config.log:
         raise LogError(f"experiment {config.name!r} began with a log in memory: hand it over again to go on")
     given = dict(config.log)
@@ -112,7 +126,7 @@ def read_source(config: ExperimentConfig, begun: Body | None = None) -> Source |
     except TypeError as error:
         raise LogError(f"{config.at}.log: {error}") from None
     log = _fill(raw) if is_estimated else raw
-    return Source(align(log, config), _hash_source(path, raw), _say_read(raw, options), raw)
+    return Source(align(log, config), _hash_source(path, raw), _say_read(raw, options), {}, raw)
 
 
 def _as_begun(config: ExperimentConfig, given: dict[str, Any], begun: Body) -> dict[str, Any]:

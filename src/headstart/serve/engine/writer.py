@@ -63,14 +63,18 @@ class Writer:
         self._thread.join()
 
     def _run(self) -> None:
+        self._look_after()  # which opens the store: not after a tick, but now
         while not self._is_ending:
             tickets = self._take(MAX_GROUP, _TICK_SECONDS)
             if tickets:
                 self._serve(tickets)
-            try:
-                self._run_idle()
-            except Exception:  # what could not be done now is done at the next tick
-                logger.exception("looking after the store failed")
+            self._look_after()
+
+    def _look_after(self) -> None:
+        try:
+            self._run_idle()
+        except Exception:  # what could not be done now is done at the next tick
+            logger.exception("looking after the store failed")
 
     def _take(self, room: int, seconds: float = 0.0) -> list[Ticket]:
         """What is in the queue, up to `room` asks or a little more; it may wait for the first."""

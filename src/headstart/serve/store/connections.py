@@ -116,12 +116,14 @@ class Connections:
         self._idle: list[Line] = []
         self._is_closed = False
         self._silent_at = -1e9  # when the server was last given up
+        self._answered_at = -1e9  # when it last answered anything
         self._watchdog = Watchdog(min(0.2, deadline / 10))
 
     def open(self, until: float) -> Line:
         """A new connection, ready before `until`; or StoreUnavailable."""
         if until - time.monotonic() < min(_LEFT_TO_CONNECT, self.deadline / 2):
             raise StoreUnavailable(f"PostgreSQL: no connection within {self.deadline:g} s")
+        began = time.monotonic()
         try:
             connection = self._connection_class.connect(
                 self.address,
@@ -131,7 +133,7 @@ class Connections:
                 tcp_user_timeout=round(self.deadline * 1000),
             )
         except self._psycopg.errors.ConnectionTimeout:
-            self._silent_at = time.monotonic()
+            self._give_up(began)
             raise
         line = Line(connection, self._watchdog)
         try:
@@ -151,16 +153,23 @@ class Connections:
         except self._psycopg.Error as error:
             if line.is_cut:
                 if until - began > self.deadline * _STATEMENT_SHARE:  # a server that is alive had ended it by then
-                    self._silent_at = time.monotonic()
+                    self._give_up(began)
                 raise StoreUnavailable(f"PostgreSQL has not answered within {self.deadline:g} s") from error
             raise
+        else:
+            self._answered_at = time.monotonic()
         finally:
             line.until = None
+
+    def _give_up(self, began: float) -> None:
+        """Nobody waits for it now; unless it has answered another since this call began: then it is back."""
+        if began > self._answered_at:
+            self._silent_at = time.monotonic()
 
     def query(self, statement: str, parameters: tuple[object, ...] = ()) -> list[Row]:
         """Rows, read on one of the connections for reading."""
         now = time.monotonic()
-        if now - self._silent_at < _REST_SECONDS:
+        if self._silent_at > self._answered_at and now - self._silent_at < _REST_SECONDS:
             raise StoreUnavailable("PostgreSQL does not answer at present; it is asked again in a second")
         if not self._free.acquire(timeout=self.deadline):
             raise StoreUnavailable(f"PostgreSQL: the {N_READERS} connections for reading are busy")

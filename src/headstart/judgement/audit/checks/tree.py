@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from headstart.arrays import Floats, Integers
 
 _LEAST_GAIN = 1e-4  # of impurity, over all rows, that a split must bring
+_FEW_TARGETS = 5  # each of which is counted by itself
+_TOGETHER = 12_000  # rows times columns that are looked at together: what they need stays in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,16 +62,16 @@ class _Split(NamedTuple):
 class _Rows(NamedTuple):
     """What a tree is grown on."""
 
-    contexts: Floats  # (n, d)
+    columns: Floats  # (d, n)
     targets: NDArray[np.uint16]  # (n,) short numbers are sorted by counting
     n_targets: int
 
 
 def grow_group_tree(contexts: Floats, targets: Integers, n_targets: int, most_leaves: int, fewest_rows: int) -> Tree:
     """A tree that parts rows, (n, d), by their targets; no leaf has fewer than `fewest_rows` of them."""
-    rows = _Rows(contexts, targets.astype(np.uint16), n_targets)
+    rows = _Rows(np.ascontiguousarray(contexts.T), targets.astype(np.uint16), n_targets)
     columns, thresholds, lefts, counts = [-1], [0.0], [-1], [_count(rows, np.arange(len(contexts)))]
-    orders = {0: np.argsort(contexts, axis=0, kind="stable").T}  # of each leaf's rows, by each column
+    orders = {0: np.argsort(rows.columns, axis=1, kind="stable")}  # of each leaf's rows, by each column
     splits = {0: _best_split(rows, orders[0], counts[0], fewest_rows)}  # of each leaf
     while len(splits) < most_leaves:
         node = max(splits, key=lambda leaf: splits[leaf].gain)  # the oldest of equals
@@ -77,9 +79,9 @@ def grow_group_tree(contexts: Floats, targets: Integers, n_targets: int, most_le
             break
         (_, column, threshold), order = splits.pop(node), orders.pop(node)
         columns[node], thresholds[node], lefts[node] = column, threshold, len(columns)
-        is_left = contexts[:, column] <= threshold
+        is_left = (rows.columns[column] <= threshold)[order]
         for goes in (is_left, ~is_left):
-            theirs, child = order[goes[order]].reshape(len(order), -1), len(columns)  # still sorted by each column
+            theirs, child = order[goes].reshape(len(order), -1), len(columns)  # still sorted by each column
             columns.append(-1)
             thresholds.append(0.0)
             lefts.append(-1)
@@ -95,31 +97,48 @@ def _count(rows: _Rows, those: Integers) -> Floats:
 
 def _best_split(rows: _Rows, order: Integers, counts: Floats, fewest: int) -> _Split:
     """The split of a leaf that takes most off the impurity: after it the sums of squared counts over rows,
-    L / n_left + R / n_right, are largest.
-
-    In the order of a column, the r-th row of its target adds 2r - 1 to L and takes 2 (its count - r) + 1 off R.
-    """
+    L / n_left + R / n_right, are largest."""
     n, best = order.shape[1], _Split(0.0, -1, 0.0)
-    whole = float(counts @ counts)
-    lefts = np.arange(1.0, n)  # rows that go left, after each row but the last
-    may = (lefts >= fewest) & (n - lefts >= fewest)
-    if not may.any():
+    least, most = max(fewest, 1), min(n - fewest, n - 1)  # rows that may go left
+    if least > most:
         return best
-    firsts = np.concatenate([[0.0], np.cumsum(counts)[:-1]])
-    ranks = np.empty(n)
-    for column, sorted_by in enumerate(order):
-        values, theirs = rows.contexts[sorted_by, column], rows.targets[sorted_by]
-        allowed = may & (values[:-1] < values[1:])
+    lefts, alike = np.arange(float(least), most + 1.0), float(counts @ counts) / n
+    some = max(1, _TOGETHER // n)
+    for first in range(0, len(order), some):
+        those = order[first : first + some]
+        inner = those[:, least - 1 : most + 1]
+        values = np.array([column.take(mine) for column, mine in zip(rows.columns[first:], inner, strict=False)])
+        allowed = values[:, :-1] < values[:, 1:]
         if not allowed.any():
             continue
-        together = np.argsort(theirs, kind="stable")
-        ranks[together] = np.arange(1.0, n + 1.0) - firsts[theirs[together]]
-        left = np.cumsum(2.0 * ranks - 1.0)[:-1]
-        right = whole - np.cumsum(2.0 * (counts[theirs] - ranks) + 1.0)[:-1]
-        gains = np.where(allowed, left / lefts + right / (n - lefts) - whole / n, 0.0)
-        place = int(gains.argmax())
-        if gains[place] > best.gain * (1.0 + 1e-12):
-            low, high = float(values[place]), float(values[place + 1])
-            middle = low + 0.5 * (high - low)
-            best = _Split(float(gains[place]), column, middle if middle < high else low)
+        left, right = (each[:, least - 1 : most] for each in _square_counts(rows.targets[those], counts))
+        gains = np.where(allowed, left / lefts + right / (n - lefts) - alike, 0.0)
+        places = gains.argmax(axis=1)
+        for i, place in enumerate(places.tolist()):
+            if gains[i, place] > best.gain * (1.0 + 1e-12):
+                low, high = float(values[i, place]), float(values[i, place + 1])
+                middle = low + 0.5 * (high - low)
+                best = _Split(float(gains[i, place]), first + i, middle if middle < high else low)
     return best
+
+
+def _square_counts(targets: NDArray[np.uint16], counts: Floats) -> tuple[Floats, Floats]:
+    """L and R after each row, of rows in the order of each column, (columns, n): whole numbers, without rounding.
+
+    Where targets are many: the r-th row of its target adds 2r - 1 to L and takes 2 (its count - r) + 1 off R.
+    """
+    if counts.size <= _FEW_TARGETS:
+        others = np.arange(1.0, targets.shape[1] + 1.0)  # in the end, those of the last target
+        left, right = np.zeros(targets.shape), np.zeros(targets.shape)
+        for target, count in enumerate(counts[:-1]):
+            so_far = np.cumsum(targets == target, axis=1).astype(np.float64)
+            others = others - so_far
+            left += so_far**2
+            right += (count - so_far) ** 2
+        return left + others**2, right + (counts[-1] - others) ** 2
+    together = np.argsort(targets, axis=1, kind="stable")
+    earlier = np.repeat(np.concatenate([[0.0], np.cumsum(counts)[:-1]]), counts.astype(np.int64))
+    ranks = np.empty(targets.shape)
+    np.put_along_axis(ranks, together, (np.arange(1.0, earlier.size + 1.0) - earlier)[None, :], axis=1)
+    left = np.cumsum(2.0 * ranks - 1.0, axis=1)
+    return left, float(counts @ counts) - np.cumsum(2.0 * (counts[targets] - ranks) + 1.0, axis=1)

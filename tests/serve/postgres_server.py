@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.serve.waiting import wait
+
 
 class PostgresServer:
     """A server that runs while it is entered. PostgreSQL refuses to run as root: then its own user runs it."""
@@ -74,6 +76,7 @@ class PostgresServer:
         """Every process of it is stopped: TCP still answers, and nothing else does."""
         master = int((Path(self._data) / "postmaster.pid").read_text().split()[0])
         os.kill(master, signal.SIGSTOP)  # first, so that there are no new ones
+        wait(lambda: Path(f"/proc/{master}/stat").read_text().rpartition(")")[2].split()[0] == "T")
         others = [int(pid) for pid in Path(f"/proc/{master}/task/{master}/children").read_text().split()]
         for pid in others:
             os.kill(pid, signal.SIGSTOP)

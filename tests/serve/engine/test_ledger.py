@@ -138,3 +138,19 @@ def test_nothing_is_taken_while_the_policy_cannot_be_folded_anew(path: str):
         ledger.run_group([as_outcome(ledger.fold, "u2", 7.0)])
     (answer,) = ledger.run_group([as_outcome(ledger.fold, "u2", 7.0)])
     assert isinstance(answer, OutcomeError)
+
+
+def test_a_store_that_is_silent_when_the_role_is_asked_for_is_a_store_that_fails(path: str):
+    """It was a `no` from another process, so the service said that it was ready until the next call had failed."""
+    ledger = _opened(path, _config(path), Clock())
+    ledger.look_after()
+    assert ledger.is_folder
+    ledger.store.is_folder = _raise_silence
+    ledger._looked = -1e9  # a while later
+    ledger.look_after()
+    assert not ledger.is_folder
+    assert ledger.status.error == "silent"
+
+
+def _raise_silence(experiment: str) -> bool:
+    raise StoreUnavailable("silent")

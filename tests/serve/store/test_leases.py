@@ -5,6 +5,7 @@ import time
 import pytest
 
 from headstart.serve.engine.opening import open_store
+from headstart.serve.errors import StoreUnavailable
 from headstart.serve.store.leases import LEASE_SECONDS, RENEW_SECONDS, Leases
 
 
@@ -60,3 +61,21 @@ def test_a_lease_is_asked_for_once_a_second(store):
     for _ in range(100):
         assert lease.holds("ads")
     assert n == 1
+
+
+def test_a_server_that_does_not_answer_is_not_taken_for_a_no():
+    """It was, and the service was said to be ready for a deadline more."""
+    answers = [[("ads",)], StoreUnavailable("silent")]
+
+    def query(statement, parameters=()):
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    lease = Leases(query)
+    assert lease.holds("ads")
+    lease._asked.clear()  # a second later
+    with pytest.raises(StoreUnavailable, match="silent"):
+        lease.holds("ads")
+    assert not lease.holds("ads")

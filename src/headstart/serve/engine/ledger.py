@@ -400,11 +400,14 @@ class Ledger:
             self.tried.set()
 
     def _ask_for_role(self) -> None:
-        is_folder = self.store.is_folder(self.name)
-        if is_folder != self.is_folder:
-            told = "looks" if is_folder else "no longer looks"
-            logger.info("experiment %r: this process %s after its windows and snapshots", self.name, told)
-        self.is_folder = is_folder
+        is_folder = False  # where the store does not answer: another process may have the role by now
+        try:
+            is_folder = self.store.is_folder(self.name)
+        finally:
+            if is_folder != self.is_folder:
+                told = "looks" if is_folder else "no longer looks"
+                logger.info("experiment %r: this process %s after its windows and snapshots", self.name, told)
+            self.is_folder = is_folder
 
     def _is_due(self) -> bool:
         over = self.now() - self.fold.config.window_length

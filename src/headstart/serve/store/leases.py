@@ -36,17 +36,17 @@ class Leases:
         self._asked: dict[str, float] = {}
 
     def holds(self, experiment: str) -> bool:
-        """Whether this process has the lease; it is renewed, or taken if nobody has it, about once a second."""
+        """Whether this process has the lease; it is renewed, or taken if nobody has it, about once a second.
+
+        A server that does not answer is no `no`: that is raised, and the lease is taken for lost.
+        """
         now = time.monotonic()
         if now - self._asked.get(experiment, -1e9) < RENEW_SECONDS:
             return experiment in self._held
         self._asked[experiment] = now
         self._held.discard(experiment)
-        try:
-            if self._query(_TAKE, (experiment, self.holder)):
-                self._held.add(experiment)
-        except StoreUnavailable:  # then another one may have it by now
-            return False
+        if self._query(_TAKE, (experiment, self.holder)):
+            self._held.add(experiment)
         return experiment in self._held
 
     def give_up(self) -> None:

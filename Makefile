@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# A worker more than the cores that CI has: a quarter of the tests' time is waiting, for a deadline, a browser, a server.
+PYTEST := $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 
 # Tests begin some hundred processes, and each would read all sources again.
@@ -21,11 +23,11 @@ check: $(VENV)/.test
 	$(BIN)/lint-imports
 
 unit: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(PYTEST)
 
 # The inner loop: what `make check` does and the files of tests that take seconds, in about a minute.
 quick: check
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --quick
+	$(PYTEST) --quick
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m tools.site --out site

@@ -14,7 +14,7 @@ from hypothesis import settings
 from tests.durations import QUICK, Measurement, name_of, read_durations
 
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # what Spark's executors run
-# There is a worker for each core: threads of OpenMP and BLAS beside it would only spin, and wait for each other.
+# There are workers for every core: threads of OpenMP and BLAS beside it would only spin, and wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 

@@ -1,6 +1,6 @@
 """How long each file of tests takes: the longest begin first, and `make quick` leaves them out.
 
-`python -m pytest -n 2 --dist loadfile --measure` runs all tests on two quiet cores and writes durations.json. A file
+`python -m pytest -n 3 --dist loadfile --measure` runs all tests on two quiet cores and writes durations.json. A file
 that is not in it is short.
 """
 

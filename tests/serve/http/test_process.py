@@ -14,6 +14,7 @@ from functools import partial
 import httpx
 import pytest
 from tools.calling import call_headstart
+from tools.programs import run_program
 
 from headstart.serve.client import Client, RequestFailed
 from headstart.serve.http.access import draw_key
@@ -238,3 +239,23 @@ def test_keys_are_made_in_the_terminal(tmp_path):
     assert told.returncode == 0
     assert re.search(r"hs_shop_[\w-]{43}", told.stdout)
     assert re.search(r'shop = \{ sha256 = "[0-9a-f]{64}", scopes = \["decide", "read"\] \}', told.stdout)
+
+
+def test_who_collects_garbage_does_not_look_at_what_was_there_before_the_first_decision(tmp_path):
+    """To look at it was a pause of 80 to 100 ms, every few thousand decisions; some objects come while it is told."""
+    (tmp_path / "ads.toml").write_text(CONFIG)
+    told = run_program(f"""
+import gc, os, signal
+from headstart.serve import load_config
+from headstart.serve.http.server import run_service
+
+def tell(port, starts):
+    print(gc.get_freeze_count(), len(gc.get_objects()), flush=True)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+run_service(load_config({str(tmp_path / "ads.toml")!r}), log_level="error", on_ready=tell)
+""")
+    assert (told.returncode, told.stderr) == (-signal.SIGTERM, "")
+    kept, looked_at = map(int, told.stdout.split())
+    assert kept > 50_000
+    assert looked_at < 2_000

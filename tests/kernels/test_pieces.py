@@ -81,6 +81,52 @@ pieces._compile = count
 function = globals()[sys.argv[1]]
 print(compiled(function)(np.array([2.0, 5.0])), function(np.array([2.0, 5.0])), *sorted(set(seen)))
 """
+PROGRAM = """
+import sys
+from typing import NamedTuple
+import numpy as np
+from headstart.kernels import compiled, kernel, pieces
+
+
+class Sums(NamedTuple):
+    values: np.ndarray
+    factor: float
+
+
+def make_local():
+    class Local(NamedTuple):
+        values: np.ndarray
+        factor: float
+
+    return Local
+
+
+@kernel
+def total(state):
+    found = 0.0
+    for value in state.values:
+        found += value
+    return found
+
+
+def scaled(state):
+    return state.factor * total(state)
+
+
+def halved(state):
+    return 0.5 * total(state)
+
+
+seen, compile_here = [], pieces._compile
+
+def count(typingctx, targetctx, func, *others, **named):
+    seen.append(func.__name__)
+    return compile_here(typingctx, targetctx, func, *others, **named)
+
+pieces._compile = count
+kind = make_local() if "local" in sys.argv else Sums
+print(compiled(globals()[sys.argv[1]], kind)(kind(np.array([2.0, 5.0]), 3.0)), *sorted(set(seen)))
+"""
 FIRST, SECOND = str(3.0 * 4 + 1), str(2.0 + 3.0 * 4)
 
 
@@ -91,10 +137,11 @@ def project(tmp_path: Path) -> Path:
     (folder / "__init__.py").write_text("")
     (folder / "inner.py").write_text(INNER)
     (tmp_path / "outer.py").write_text(OUTER)
+    (tmp_path / "program.py").write_text(PROGRAM)
     return tmp_path
 
 
-def _run(project: Path, which: str) -> list[str]:
+def _run(project: Path, *which: str, script: str = "outer.py") -> list[str]:
     """What the compiled function says, what the interpreted one says, and the functions that were compiled for it."""
     environment = {
         **os.environ,
@@ -103,7 +150,7 @@ def _run(project: Path, which: str) -> list[str]:
         "NUMBA_CACHE_DIR": str(project / "cache"),
         "NUMBA_DISABLE_JIT": "0",
     }
-    return run_script(project / "outer.py", which, environment=environment).split()
+    return run_script(project / script, *which, environment=environment).split()
 
 
 def _pieces(project: Path) -> list[Path]:
@@ -137,6 +184,31 @@ def test_what_calls_itself_is_no_piece(project: Path):
     assert _run(project, "third") == ["8.0", "8.0", "cube", "power", "third"]
     assert _pieces(project) == []
     assert _run(project, "fourth") == ["9.0", "9.0", "cube", "fourth", "power"]
+
+
+def test_a_state_that_stands_in_the_program_itself_is_the_same_class_in_the_next_process(project: Path):
+    """Written down whole it was another: a program with an oracle of its own ran once, and failed the next time."""
+    assert _run(project, "scaled", script="program.py") == ["21.0", "scaled", "total"]
+    assert _run(project, "scaled", script="program.py") == ["21.0"]
+    assert _run(project, "halved", script="program.py") == ["3.5", "halved"]
+    assert _run(project, "halved", script="program.py") == ["3.5"]
+
+
+def test_a_state_that_has_no_name_in_its_module_is_compiled_for_and_nothing_is_kept(project: Path):
+    for _ in range(2):
+        assert _run(project, "scaled", "local", script="program.py") == ["21.0", "scaled", "total"]
+    assert _pieces(project) == []
+
+
+def test_a_piece_of_another_class_of_the_same_name_does_not_fit(project: Path):
+    """As pieces were kept before: the class within them is not the one that is asked for."""
+    _run(project, "scaled", script="program.py")
+    (piece,) = _pieces(project)
+    by_name = piece.read_bytes()
+    assert b"find_class" in by_name
+    piece.write_bytes(by_name.replace(b"\x8c\x04Sums", b"\x8c\x04Null"))
+    assert _run(project, "halved", script="program.py") == ["3.5", "halved", "total"]
+    assert piece.read_bytes() != by_name.replace(b"\x8c\x04Sums", b"\x8c\x04Null")
 
 
 @pytest.mark.skipif(not is_compiling(), reason="there is nothing to keep")

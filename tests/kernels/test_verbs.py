@@ -71,8 +71,15 @@ class Silent(NamedTuple):
 
 def test_a_verb_that_a_state_does_not_know_says_so():
     nothing, everything = np.zeros(0), np.ones(2, dtype=np.bool_)
-    with pytest.raises(NotImplementedError, match="Silent does not say what play does"):
+    with pytest.raises(NotImplementedError, match=r"Silent does not say what play does to it$"):
         play(Silent(nothing), nothing, everything)
+
+
+def test_a_worker_that_does_not_know_the_program_s_state_says_what_to_do(monkeypatch):
+    """Processes and clusters are sent the class, and not what its program said of it."""
+    monkeypatch.setattr(Silent, "__module__", "__main__")
+    with pytest.raises(NotImplementedError, match="Put it into a file of its own and import that"):
+        play(Silent(np.zeros(0)), np.zeros(0), np.ones(2, dtype=np.bool_))
 
 
 class Adding(NamedTuple):

@@ -16,7 +16,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Generic, ParamSpec, Protocol, TypeVar, cast
@@ -32,6 +32,7 @@ from headstart.kernels.keeping import find_code_folder
 from headstart.kernels.linking import optimised_once
 from headstart.kernels.locating import KNOWS_LOCATORS, located_by_content
 from headstart.kernels.locking import only_one_compiles
+from headstart.kernels.naming import is_found_by_name, named_classes
 from headstart.kernels.pieces import kept_pieces
 from headstart.kernels.sweeping import mark_used
 
@@ -68,13 +69,15 @@ def _compile(
     if is_compiling():
         import_array_math()
     flags = {"_nrt": allocates, "nogil": not keeps_gil}
-    folder = _cache_folder(function, states, str({**flags, **OPTIONS})) if have_files(function, *states) else None
+    can_be_found = have_files(function, *states) and all(map(is_found_by_name, states))
+    folder = _cache_folder(function, states, str({**flags, **OPTIONS})) if can_be_found else None
+    # A new dispatcher each time: one function serves many compositions, each with its own cache.
+    dispatcher: Callable[P, T]
     if folder is None:
-        unkept: Callable[P, T] = numba.njit(**flags, **OPTIONS)(function)
-        return unkept
-    with _kept_in(folder):
-        # A new dispatcher each time: one function serves many compositions, each with its own cache.
-        dispatcher: Callable[P, T] = numba.njit(cache=True, **flags, **OPTIONS)(function)
+        dispatcher = numba.njit(**flags, **OPTIONS)(function)
+    else:
+        with _kept_in(folder):
+            dispatcher = numba.njit(cache=True, **flags, **OPTIONS)(function)
     _compile_once(dispatcher, folder)
     return dispatcher
 
@@ -91,14 +94,15 @@ def _kept_in(folder: Path) -> Iterator[None]:
         numba.config.CACHE_DIR = before
 
 
-def _compile_once(dispatcher: Callable[P, T], folder: Path) -> None:
-    """Let one process at a time compile a composition: those that wait find it on the disk."""
+def _compile_once(dispatcher: Callable[P, T], folder: Path | None) -> None:
+    """Let one process at a time compile what is kept in a folder: those that wait find it on the disk."""
     if not is_compiling():
         return
     compile_here = dispatcher.compile  # type: ignore[attr-defined]
 
     def compile_alone(types: object) -> object:
-        with global_compiler_lock, only_one_compiles(folder), optimised_once(), kept_pieces():
+        alone = only_one_compiles(folder) if folder is not None else nullcontext()
+        with global_compiler_lock, alone, optimised_once(), kept_pieces(), named_classes():
             return compile_here(types)
 
     dispatcher.compile = compile_alone  # type: ignore[attr-defined]

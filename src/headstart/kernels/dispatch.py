@@ -9,12 +9,19 @@ from typing import TypeVar, cast
 from numba import types
 from numba.extending import overload
 
+from headstart.kernels.naming import is_found_by_name
+
 State = tuple[object, ...]  # of a part: a NamedTuple of arrays, numbers and such NamedTuples
 Function = Callable[..., object]
 F = TypeVar("F", bound=Function)
 
 # No kernel is handed to C as a callback: numba would make a second function of each for that.
 OPTIONS = {"error_model": "numpy", "no_cfunc_wrapper": True}
+
+_UNKNOWN_HERE = (
+    ": it stands in the program that began this worker, and a worker runs only what it imports. Put it into a file "
+    "of its own and import that"
+)
 
 _IMPLEMENTATIONS: dict[Function, dict[type, Function]] = {}
 _DEFAULTS: dict[Function, Function] = {}
@@ -108,5 +115,6 @@ def implementation(verb: Function, state: type) -> Function:
     """What `verb` does to a state of this class."""
     chosen = _IMPLEMENTATIONS[verb].get(state) or _DEFAULTS.get(verb)
     if chosen is None:
-        raise NotImplementedError(f"{state.__name__} does not say what {verb.__name__} does to it")
+        why = "" if is_found_by_name(state) else _UNKNOWN_HERE
+        raise NotImplementedError(f"{state.__name__} does not say what {verb.__name__} does to it{why}")
     return chosen

@@ -22,11 +22,11 @@ from typing import Any
 import numba
 from numba import types
 from numba.core import bytecode, compiler
-from numba.core.serialize import dumps
 
 from headstart.kernels.composition import CannotTellError, digest_composition, have_files, is_followed
 from headstart.kernels.keeping import find_code_folder
 from headstart.kernels.linking import can_be_kept, is_handing_on
+from headstart.kernels.naming import dump_by_name, is_found_by_name
 from headstart.kernels.sweeping import mark_used
 from headstart.whole_files import write_whole
 
@@ -63,7 +63,7 @@ def _compile_or_read(
     """`numba.core.compiler.compile_extra`, which every function goes through, on its way down and within others."""
     is_piece = flags.no_cpython_wrapper and return_type is None and not locals
     folder = _folder_of(func, tuple(args), flags, targetctx) if is_piece else None
-    found = _read(folder, targetctx) if folder else None
+    found = _read(folder, tuple(args), targetctx) if folder else None
     if found is None:
         found = _compile(typingctx, targetctx, func, args, return_type, flags, locals, **others)
         if folder is not None:
@@ -87,6 +87,8 @@ def _folder_of(function: Any, args: tuple[Any, ...], flags: Any, targetctx: Any)
         states = list(_states_in(args))
         if not is_followed(function.__module__) or not have_files(function, *states):
             return None
+        if not all(map(is_found_by_name, states)):
+            return None
         digest = digest_composition(function, states)
     except CannotTellError:
         return None
@@ -105,11 +107,13 @@ def _states_in(args: Iterable[Any]) -> Iterator[type]:
             raise CannotTellError(f"a kernel is called with {each}, which its name does not tell")
 
 
-def _read(folder: Path, targetctx: Any) -> Any:
-    """A piece as if it had been compiled here; None if there is none that could be read."""
+def _read(folder: Path, args: tuple[Any, ...], targetctx: Any) -> Any:
+    """A piece as if it had been compiled here; None if there is none that could be read and fits."""
     try:
         found = compiler.CompileResult._rebuild(targetctx, *pickle.loads((folder / _FILE).read_bytes()))
     except Exception:  # there is none, or something is wrong with it: it is compiled, and takes its place
+        return None
+    if tuple(found.signature.args) != args:  # of other classes of the same names
         return None
     found.library._reload_init.update(found.reload_init)
     targetctx.insert_user_function(found.entry_point, found.fndesc, [found.library])
@@ -122,7 +126,7 @@ def _keep(folder: Path, found: Any) -> None:
         return
     typed = found.fndesc.typemap, found.fndesc.calltypes
     try:
-        piece = dumps(found._reduce())
+        piece = dump_by_name(found._reduce())
         folder.mkdir(parents=True, exist_ok=True)
         with write_whole(folder / _FILE) as file:
             file.write_bytes(piece)

@@ -17,12 +17,14 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import headstart as hs
+from benchmarks.ratios import compare_regrets, print_league
 from headstart.arrays import Bools, Floats, Integers, Words
 from headstart.judgement.start.start import start
 from headstart.kernels import draw_outcome, draw_user, expected_outcomes, implements, play, update
@@ -261,10 +263,8 @@ def describe(title: str, regrets: dict[str, Floats]) -> str:
     cold = regrets[COLD]
     lines = [f"\n{title}: regret over that of a {COLD} sampler ({cold.mean():.1f}), {cold.size} worlds"]
     for name, values in regrets.items():
-        mean = values.mean() / cold.mean()
-        error = np.std(values - mean * cold, ddof=1) / math.sqrt(values.size) / cold.mean()
-        typical = math.exp(np.mean(np.log((1.0 + values) / (1.0 + cold))))
-        lines.append(f"  {name:22s} {mean:6.2f} ± {error:.2f}   geometric {typical:5.2f}")
+        ratio, typical = compare_regrets(values, cold), math.exp(np.mean(np.log((1.0 + values) / (1.0 + cold))))
+        lines.append(f"  {name:22s} {ratio.mean:6.2f} ± {ratio.se:.2f}   geometric {typical:5.2f}")
     return "\n".join(lines)
 
 
@@ -286,9 +286,12 @@ def main() -> None:
         for name, world in (("digits", Classification()), ("ACTG 175", ACTG175(is_contextual=True))):
             print(describe(name, run_trial(world, 2000, systems, options.worlds, options.seed)), flush=True)
         return
+    found = {}
     for family in options.families:
-        regrets = run_family(family, systems, options.worlds, options.seed, options.delay, options.users)
-        print(describe(family, regrets), flush=True)
+        found[family] = run_family(family, systems, options.worlds, options.seed, options.delay, options.users)
+        print(describe(family, found[family]), file=sys.stderr, flush=True)
+    title = f"Regret over that of a {COLD} sampler, {options.worlds} worlds a family, seed {options.seed}"
+    print_league(title, found, COLD)
 
 
 if __name__ == "__main__":

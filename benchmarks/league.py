@@ -10,13 +10,14 @@ worse action's up, or the best one's down. `python -m benchmarks.league --worlds
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import headstart as hs
-from benchmarks.ratios import compare_regrets
+from benchmarks.ratios import print_league
 from benchmarks.systems import COLD, make_cold, with_chances
 from headstart.arrays import Floats
 from headstart.estimates.summary import Summary
@@ -127,17 +128,17 @@ def main() -> None:
     parser.add_argument("--worlds", type=int, default=100, help="worlds of each family")
     parser.add_argument("--seed", type=int, default=2026)
     options = parser.parse_args()
+    found: dict[str, dict[str, Floats]] = {}
     for family in FAMILIES:
         regrets: dict[str, list[float]] = {name: [] for name in SYSTEMS}
         for i in range(options.worlds):
             world = draw_world(np.random.default_rng([options.seed, FAMILIES.index(family), i]), family)
             for name, curve in simulate(world, SYSTEMS, rounds=USERS, runs=2, seed=i).items():
                 regrets[name].append(curve.regrets[:, -1].mean())
-        cold = np.array(regrets[COLD])
-        print(f"\n{family}: regret over that of a cold Thompson sampler ({cold.mean():.1f}), {options.worlds} worlds")
-        for name, values in regrets.items():
-            ratio = compare_regrets(np.array(values), cold)
-            print(f"  {name:22s} {ratio.mean:6.2f} ± {ratio.se:.2f}", flush=True)
+        found[family] = {name: np.array(values) for name, values in regrets.items()}
+        print(f"{family}: {COLD} has a regret of {found[family][COLD].mean():.1f}", file=sys.stderr, flush=True)
+    title = f"Regret over that of a cold Thompson sampler, {options.worlds} worlds a family, seed {options.seed}"
+    print_league(title, found, COLD)
 
 
 if __name__ == "__main__":

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
+from benchmarks.timing import print_table
 from headstart.arrays import Floats
 
 
@@ -30,3 +32,13 @@ def compare_regrets(regrets: Floats, base: Floats) -> Ratio:
     tails = np.percentile(regrets[again], 95, axis=1) / np.percentile(base[again], 95, axis=1)
     tail = np.percentile(regrets, 95) / np.percentile(base, 95)
     return Ratio(float(ratio), float(se), float(tail), float(tails.std()))
+
+
+def print_league(title: str, families: Mapping[str, Mapping[str, Floats]], base: str) -> None:
+    """A row a system, a column a family of worlds: regret over that of the system `base` in the same worlds."""
+    names = [name for name in next(iter(families.values())) if name != base]
+    rows = []
+    for name in names:
+        ratios = [compare_regrets(regrets[name], regrets[base]) for regrets in families.values()]
+        rows.append((name, *(f"{ratio.mean:.2f} ± {ratio.se:.2f}" for ratio in ratios)))
+    print_table(title, ("", *families), rows)

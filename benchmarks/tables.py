@@ -1,7 +1,7 @@
 """Statistics where the data is: headstart's queries against hand-written ones, on one thread, and their memory.
 
 A path to statistics end to end (a bare query opens the file too), and of a table that has been checked before.
-`python -m benchmarks.tables --rows 100000000` for a file that does not fit into memory.
+`python -m benchmarks.tables --rows 10000000 100000000` for one more of 6 GB.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def print_ratios(path: Path, goes: int) -> None:
     print(f"A uniform sample of 10,000 rows: {time.perf_counter() - started:.2f} s.", flush=True)
 
 
-def print_spark(path: Path, goes: int) -> None:
+def print_spark(path: Path, n_rows: int, goes: int) -> None:
     """The same from a Spark frame in local mode, against the same queries by Spark; the processor's are the JVM's."""
     session = start_spark()
     columns = {"action": "action", "outcome": "outcome", "contexts": CONTEXTS, "propensity": "propensity"}
@@ -149,9 +149,8 @@ def print_spark(path: Path, goes: int) -> None:
     rows = []
     for name, ours, query in jobs:
         rows.append(compare_row(name, *compare(ours, partial(ask, query), goes, family_seconds)))
-    print_table(
-        "The same on Spark, in local mode", ("statistics", "headstart", "bare Spark query", "ratio", "CPU"), rows
-    )
+    title = f"The same {n_rows:,} rows on Spark, in local mode, two threads"
+    print_table(title, ("statistics", "headstart", "bare Spark query", "ratio", "CPU"), rows)
 
 
 def print_memory(path: Path) -> None:
@@ -185,7 +184,7 @@ def _peak() -> int:
 def main() -> None:
     """Print the ratios and the memory."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--rows", type=int, nargs="+", default=[10_000_000])
     parser.add_argument("--goes", type=int, default=5, help="of each query; the best counts")
     parser.add_argument("--folder", type=Path, help="where the file is made, and removed again")
     parser.add_argument("--spark", action="store_true", help="also from a Spark frame, in local mode")
@@ -196,12 +195,13 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
         path = Path(folder) / "log.parquet"
-        make_file(path, arguments.rows)
-        print(f"\n{path.stat().st_size / 1e9:.2f} GB of Parquet.", flush=True)
-        print_ratios(path, arguments.goes)
-        print_memory(path)
-        if arguments.spark:
-            print_spark(path, arguments.goes)
+        for n_rows in arguments.rows:
+            make_file(path, n_rows)
+            print(f"\n{path.stat().st_size / 1e9:.2f} GB of Parquet.", flush=True)
+            print_ratios(path, arguments.goes)
+            print_memory(path)
+            if arguments.spark:
+                print_spark(path, n_rows, arguments.goes)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ docs: $(VENV)/.docs
 benchmark: $(VENV)/.benchmark
 	$(BIN)/python -m benchmarks
 
-# The long ones: every experiment at 4,000 runs (about half an hour), and RESULTS.md from them.
+# The long ones: every experiment at 4,000 runs (35 minutes of two quick cores), and RESULTS.md from them.
 campaigns: $(VENV)/.test
 	$(BIN)/python -m headstart.experiments.running.campaign results
 	$(BIN)/python -m headstart.experiments.running.results results > RESULTS.md

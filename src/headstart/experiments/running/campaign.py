@@ -8,6 +8,8 @@ import sys
 import time
 from pathlib import Path
 
+import joblib
+
 from headstart.experiments.running.catalogue import all_experiments
 from headstart.experiments.running.experiment import run_experiment
 
@@ -23,8 +25,9 @@ def run_campaign(folder: Path, names: list[str]) -> None:
         if experiment.name not in names if names else path.exists():
             continue
         started = time.perf_counter()
-        runs = _FEWER.get(experiment.name, RUNS)
-        results = run_experiment(experiment, runs=runs, seed=SEED, n_jobs=os.cpu_count() or 1)
+        runs, cores = _FEWER.get(experiment.name, RUNS), os.cpu_count() or 1
+        with joblib.parallel_config("loky"):  # setting a run up is Python, and threads would take turns with it
+            results = list(run_experiment(experiment, runs=runs, seed=SEED, n_jobs=cores))
         lines = "".join(json.dumps(result.as_row()) + "\n" for result in results)
         path.write_text(lines)
         print(f"{experiment.name}: {time.perf_counter() - started:.0f} s", flush=True)

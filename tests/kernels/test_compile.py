@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,6 +37,23 @@ def test_numba_s_own_cache_setting_is_left_as_it_was():
     before = numba.config.CACHE_DIR
     compiled(_add, Inner)
     assert before == numba.config.CACHE_DIR
+
+
+def test_threads_that_compile_together_leave_numba_s_settings_as_they_were():
+    """Each sets where code is kept: an unlocked one took another's for what had been there before."""
+    import numba
+
+    before = numba.config.CACHE_DIR, numba.config.CACHE_LOCATOR_CLASSES
+    kinds = [type(f"Of{i}", (Inner,), {"__module__": __name__, "__qualname__": f"Of{i}"}) for i in range(40)]
+    globals().update({kind.__name__: kind for kind in kinds})
+    switch = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda kind: compiled(_add, kind), kinds))
+    finally:
+        sys.setswitchinterval(switch)
+    assert before == (numba.config.CACHE_DIR, numba.config.CACHE_LOCATOR_CLASSES)
 
 
 def test_a_state_class_of_an_interactive_session_can_be_compiled_for(tmp_path: Path):

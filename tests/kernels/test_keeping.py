@@ -50,6 +50,19 @@ def test_a_home_that_cannot_be_written_to_has_one_folder_for_every_process(tmp_p
     assert (tmp_path / f"headstart-kernels-{os.getuid()}").stat().st_mode & 0o777 == 0o700
 
 
+def test_a_user_without_a_home_has_a_folder_among_temporary_files(tmp_path: Path):
+    """No HOME, and nobody of that number among the system's users."""
+    lost = "import pathlib\ndef home():\n    raise RuntimeError('Could not determine home directory.')\n"
+    found = _run(tmp_path, f"{lost}pathlib.Path.home = home\n{PLACE}", TMPDIR=str(tmp_path))
+    assert found == f"{tmp_path / f'headstart-kernels-{os.getuid()}'} True"
+
+
+def test_a_relative_folder_stays_where_it_was_when_the_process_goes_elsewhere(tmp_path: Path):
+    code = f"import os\n{PLACE}os.chdir('/')\n{PLACE}"
+    told = _run(tmp_path, code, NUMBA_CACHE_DIR="mine").split()
+    assert told == [str(tmp_path / "mine" / "headstart" / "kernels"), "False"] * 2
+
+
 def test_a_folder_that_others_may_write_to_is_not_used(tmp_path: Path):
     (tmp_path / "file").write_text("")
     theirs = tmp_path / f"headstart-kernels-{os.getuid()}"

@@ -59,7 +59,7 @@ def examine_installation(as_json: AsJson = False) -> None:
             f"{__version__}, Python {platform.python_version()}, {platform.platform()}, {os.cpu_count()} cores",
         ),
         ("versions", ", ".join(f"{name} {version}" for name, version in _versions().items())),
-        ("compiled code", f"{kept.folder}: {kept.compositions} pieces, {kept.megabytes:.0f} MB"),
+        ("compiled code", f"{kept.folder}: {kept.compositions} compositions, {kept.megabytes:.0f} MB"),
         *[(f"[{extra}]", _say_extra(extra, missing)) for extra, missing in extras.items()],
     ]
     width = max(len(name) for name, _ in rows)

@@ -13,13 +13,15 @@ another checkout, or installed again, is not compiled again.
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
-from typing import Generic, ParamSpec, Protocol, TypeVar, cast
+from typing import Any, Generic, ParamSpec, Protocol, TypeVar, cast
 
 import numba
 from numba.core.compiler_lock import global_compiler_lock
@@ -27,15 +29,17 @@ from numba.extending import register_jitable
 
 from headstart.kernels.composition import CannotTellError, digest_composition, have_files, states_in
 from headstart.kernels.dispatch import OPTIONS, F, Function
+from headstart.kernels.forgiving import forgive
 from headstart.kernels.importing import import_array_math
 from headstart.kernels.keeping import find_code_folder
 from headstart.kernels.linking import optimised_once
 from headstart.kernels.locating import KNOWS_LOCATORS, located_by_content
 from headstart.kernels.locking import only_one_compiles
-from headstart.kernels.naming import is_found_by_name, named_classes
+from headstart.kernels.naming import named_classes
 from headstart.kernels.pieces import kept_pieces
 from headstart.kernels.sweeping import mark_used
 
+logger = logging.getLogger("headstart.kernels")
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -69,16 +73,17 @@ def _compile(
     if is_compiling():
         import_array_math()
     flags = {"_nrt": allocates, "nogil": not keeps_gil}
-    can_be_found = have_files(function, *states) and all(map(is_found_by_name, states))
-    folder = _cache_folder(function, states, str({**flags, **OPTIONS})) if can_be_found else None
+    folder = _cache_folder(function, states, str({**flags, **OPTIONS})) if have_files(function, *states) else None
     # A new dispatcher each time: one function serves many compositions, each with its own cache.
     dispatcher: Callable[P, T]
     if folder is None:
         dispatcher = numba.njit(**flags, **OPTIONS)(function)
     else:
-        with _kept_in(folder):
+        with global_compiler_lock, _kept_in(folder):  # which is a setting of all threads
             dispatcher = numba.njit(cache=True, **flags, **OPTIONS)(function)
-    _compile_once(dispatcher, folder)
+        forgive(dispatcher, folder)
+    what = f"{function.__qualname__} of {', '.join(dict.fromkeys(state.__name__ for state in states)) or 'arrays'}"
+    _compile_once(dispatcher, folder, what)
     return dispatcher
 
 
@@ -94,18 +99,23 @@ def _kept_in(folder: Path) -> Iterator[None]:
         numba.config.CACHE_DIR = before
 
 
-def _compile_once(dispatcher: Callable[P, T], folder: Path | None) -> None:
+def _compile_once(dispatcher: Any, folder: Path | None, what: str) -> None:
     """Let one process at a time compile what is kept in a folder: those that wait find it on the disk."""
     if not is_compiling():
         return
-    compile_here = dispatcher.compile  # type: ignore[attr-defined]
+    compile_here = dispatcher.compile
 
     def compile_alone(types: object) -> object:
+        began, n_read = time.perf_counter(), dispatcher.stats.cache_hits.total()
         alone = only_one_compiles(folder) if folder is not None else nullcontext()
         with global_compiler_lock, alone, optimised_once(), kept_pieces(), named_classes():
-            return compile_here(types)
+            n_compiled = len(dispatcher.overloads)
+            point = compile_here(types)
+        if len(dispatcher.overloads) > n_compiled and dispatcher.stats.cache_hits.total() == n_read:
+            logger.info("compiled %s in %.1f s", what, time.perf_counter() - began)
+        return point
 
-    dispatcher.compile = compile_alone  # type: ignore[attr-defined]
+    dispatcher.compile = compile_alone
 
 
 compiled = cast(_Compiles, cache(_compile))
@@ -161,7 +171,10 @@ def _cache_folder(function: Function, states: tuple[type, ...], flags: str) -> P
     stamp = "" if KNOWS_LOCATORS else _stamp(function)
     whole = hashlib.sha256(f"{numba.__version__}{flags}{digest}{stamp}".encode())
     folder = find_code_folder().folder / whole.hexdigest()[:16]
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:  # it could be written to when this process began
+        return None
     mark_used(folder)
     return folder
 

@@ -28,14 +28,16 @@ class CodeFolder(NamedTuple):
 @cache
 def find_code_folder() -> CodeFolder:
     """The user's cache folder; where that cannot be written to, one for this user among temporary files."""
-    usual = _usual_folder()
+    usual: Path | str = "the home folder"
     try:
+        usual = _usual_folder()
         usual.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=usual):
             sweep(usual)
             return CodeFolder(usual)
-    except OSError as error:
-        found = CodeFolder(_private_folder(), f"{usual} cannot be written to ({error.strerror or error})")
+    except (OSError, RuntimeError) as error:  # nobody says where this user's home is
+        why = error.strerror if isinstance(error, OSError) else None
+        found = CodeFolder(_private_folder(), f"{usual} cannot be written to ({why or error})")
         logger.warning("compiled code is kept in %s: %s; NUMBA_CACHE_DIR names another", found.folder, found.reason)
         return found
 
@@ -43,7 +45,7 @@ def find_code_folder() -> CodeFolder:
 def _usual_folder() -> Path:
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     home = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return home / "headstart" / "kernels"
+    return home.absolute() / "headstart" / "kernels"  # wherever the process goes
 
 
 def _private_folder() -> Path:

@@ -13,9 +13,11 @@ from contextlib import contextmanager
 
 from llvmlite.binding import parse_bitcode  # type: ignore[import-untyped]
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen, RuntimeLinker
+from numba.core.environment import lookup_environment
 from numba.core.registry import cpu_target
 
 _CALLED_BY_PYTHON = "_ZN7cpython"  # how numba calls the function that takes Python's objects
+_ENVIRONMENT = "_ZN08NumbaEnv"  # and what a function's globals and constants are found by
 _HANDED_ON = "handed on"  # how such code is kept, beside numba's own "object" and "bitcode"
 _KNOWN = ("finalize", "_finalize_dynamic_globals", "_get_module_for_linking", "_raise_if_finalized")
 
@@ -29,12 +31,20 @@ class _HandedOn(JITCodeLibrary):  # type: ignore[misc]
         functions = (function.name for function in self._final_module.functions if not function.is_declaration)
         if any(name.startswith(_CALLED_BY_PYTHON) for name in functions):
             super().finalize()
+            self._set_environments()
             return
         self._raise_if_finalized()
         for library in dict.fromkeys(self._linking_libraries):
             self._reload_init.update(library._reload_init)
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
         self._hand_on()
+
+    def _set_environments(self) -> None:
+        """What was handed on has its constants, for `print` or `objmode`, from here on: it had no address before."""
+        for value in self._final_module.global_variables:
+            environment = lookup_environment(value.name) if value.name.startswith(_ENVIRONMENT) else None
+            if environment is not None:
+                self.codegen.set_env(value.name, environment)
 
     def _hand_on(self) -> None:
         self._finalize_dynamic_globals()

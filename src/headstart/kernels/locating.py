@@ -20,13 +20,14 @@ KNOWS_LOCATORS = "CACHE_LOCATOR_CLASSES" in vars(numba.config)  # newer versions
 class ByContent:
     """A locator of numba's (`numba.core.caching._CacheLocator`): the folder that `numba.config.CACHE_DIR` names."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, file: str) -> None:
         self._folder = folder
+        self._py_file = file  # numba names it when it warns that something cannot be kept
 
     @classmethod
     def from_function(cls, function: Callable[..., object], file: str) -> Self:
         """For whatever function: the folder is a composition's own."""
-        return cls(numba.config.CACHE_DIR)
+        return cls(numba.config.CACHE_DIR, file)
 
     def ensure_cache_path(self) -> None:
         """The folder, which can be written to."""

@@ -26,7 +26,7 @@ from numba.core import bytecode, compiler
 from headstart.kernels.composition import CannotTellError, digest_composition, have_files, is_followed
 from headstart.kernels.keeping import find_code_folder
 from headstart.kernels.linking import can_be_kept, is_handing_on
-from headstart.kernels.naming import dump_by_name, is_found_by_name
+from headstart.kernels.naming import dump_by_name
 from headstart.kernels.sweeping import mark_used
 from headstart.whole_files import write_whole
 
@@ -86,8 +86,6 @@ def _folder_of(function: Any, args: tuple[Any, ...], flags: Any, targetctx: Any)
     try:
         states = list(_states_in(args))
         if not is_followed(function.__module__) or not have_files(function, *states):
-            return None
-        if not all(map(is_found_by_name, states)):
             return None
         digest = digest_composition(function, states)
     except CannotTellError:

@@ -50,6 +50,22 @@ def test_a_home_that_cannot_be_written_to_has_one_folder_for_every_process(tmp_p
     assert (tmp_path / f"headstart-kernels-{os.getuid()}").stat().st_mode & 0o777 == 0o700
 
 
+def test_a_filled_folder_that_can_only_be_read_is_read(tmp_path: Path):
+    """An image that was warmed, on a file system that is read-only: it compiled anew at every start."""
+    cache, elsewhere = tmp_path / "cache", tmp_path / "tmp"
+    elsewhere.mkdir()
+    settings = {"NUMBA_CACHE_DIR": str(cache), "TMPDIR": str(elsewhere), "NUMBA_DISABLE_JIT": "0"}
+    assert _run(tmp_path, COMPILES, **settings) == "1 0"
+    read_only = "import tempfile\ndef fail(*a, **b):\n    raise OSError(30, 'Read-only file system')\n"
+    code = f"{read_only}tempfile.TemporaryFile = fail\n{COMPILES}"
+    assert _run(tmp_path, code, **settings) == "0 1"
+    private = elsewhere / f"headstart-kernels-{os.getuid()}"
+    assert [path for path in private.rglob("*") if path.is_file()] == []
+    for path in (cache / "headstart" / "kernels").iterdir():
+        path.chmod(0o777)  # what others may have written is not run
+    assert _run(tmp_path, code, **settings) == "1 0"
+
+
 def test_a_user_without_a_home_has_a_folder_among_temporary_files(tmp_path: Path):
     """No HOME, and nobody of that number among the system's users."""
     lost = "import pathlib\ndef home():\n    raise RuntimeError('Could not determine home directory.')\n"

@@ -170,7 +170,7 @@ def _cache_folder(function: Function, states: tuple[type, ...], flags: str) -> P
         return None
     stamp = "" if KNOWS_LOCATORS else _stamp(function)
     whole = hashlib.sha256(f"{numba.__version__}{flags}{digest}{stamp}".encode())
-    folder = find_code_folder().folder / whole.hexdigest()[:16]
+    folder = find_code_folder().place(whole.hexdigest()[:16])
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:  # it could be written to when this process began

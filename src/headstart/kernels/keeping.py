@@ -23,6 +23,14 @@ class CodeFolder(NamedTuple):
 
     folder: Path
     reason: str = ""  # "": it is the usual one
+    filled: Path | None = None  # the usual one, where it can only be read: an image's, or an administrator's
+
+    def place(self, name: str) -> Path:
+        """Where the composition or piece of this name is, or is to be kept."""
+        there = self.filled and self.filled / name
+        if there and _is_trusted(there) and any(path.stat().st_size for path in there.iterdir()):  # a lock is empty
+            return there
+        return self.folder / name
 
 
 @cache
@@ -37,9 +45,23 @@ def find_code_folder() -> CodeFolder:
             return CodeFolder(usual)
     except (OSError, RuntimeError) as error:  # nobody says where this user's home is
         why = error.strerror if isinstance(error, OSError) else None
-        found = CodeFolder(_private_folder(), f"{usual} cannot be written to ({why or error})")
-        logger.warning("compiled code is kept in %s: %s; NUMBA_CACHE_DIR names another", found.folder, found.reason)
+        filled = Path(usual) if _is_trusted(Path(usual)) else None
+        found = CodeFolder(_private_folder(), f"{usual} cannot be written to ({why or error})", filled)
+        used = "" if filled is None else "; what is there is used"
+        logger.warning(
+            "compiled code is kept in %s: %s%s; NUMBA_CACHE_DIR names another", found.folder, found.reason, used
+        )
         return found
+
+
+def _is_trusted(folder: Path) -> bool:
+    """Whether it is there, of this user or the administrator, and nobody else may write into it."""
+    try:
+        found = os.lstat(folder)
+    except OSError:
+        return False
+    is_theirs = not hasattr(os, "getuid") or (found.st_uid in (0, os.getuid()) and not found.st_mode & 0o022)
+    return stat.S_ISDIR(found.st_mode) and is_theirs and os.access(folder, os.R_OK | os.X_OK)
 
 
 def _usual_folder() -> Path:

@@ -91,7 +91,7 @@ def _folder_of(function: Any, args: tuple[Any, ...], flags: Any, targetctx: Any)
     except CannotTellError:
         return None
     how = f"{numba.__version__} {flags} {targetctx.codegen().magic_tuple()} {args}"
-    return find_code_folder().folder / hashlib.sha256(f"{_FILE} {how} {digest}".encode()).hexdigest()[:16]
+    return find_code_folder().place(hashlib.sha256(f"{_FILE} {how} {digest}".encode()).hexdigest()[:16])
 
 
 def _states_in(args: Iterable[Any]) -> Iterator[type]:

@@ -66,6 +66,18 @@ def test_a_filled_folder_that_can_only_be_read_is_read(tmp_path: Path):
     assert _run(tmp_path, code, **settings) == "1 0"
 
 
+def test_what_is_compiled_is_told_before_and_after(tmp_path: Path):
+    to_stdout = (
+        "import logging, sys\nlogging.basicConfig(stream=sys.stdout, level=logging.INFO, format='%(message)s')\n"
+    )
+    settings = {"NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_DISABLE_JIT": "0"}
+    before, after, counts = _run(tmp_path, to_stdout + COMPILES, **settings).splitlines()
+    assert before == "compiling total of arrays: it takes seconds, once on a machine"
+    assert after.startswith("compiled total of arrays in ")
+    assert counts == "1 0"
+    assert _run(tmp_path, to_stdout + COMPILES, **settings) == "0 1"
+
+
 def test_a_user_without_a_home_has_a_folder_among_temporary_files(tmp_path: Path):
     """No HOME, and nobody of that number among the system's users."""
     lost = "import pathlib\ndef home():\n    raise RuntimeError('Could not determine home directory.')\n"

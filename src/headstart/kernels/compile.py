@@ -108,6 +108,8 @@ def _compile_once(dispatcher: Any, folder: Path | None, what: str) -> None:
     def compile_alone(types: object) -> object:
         began, n_read = time.perf_counter(), dispatcher.stats.cache_hits.total()
         alone = only_one_compiles(folder) if folder is not None else nullcontext()
+        if not (dispatcher.overloads or (folder is not None and any(folder.glob("*.nbi")))):
+            logger.info("compiling %s: it takes seconds, once on a machine", what)
         with global_compiler_lock, alone, optimised_once(), kept_pieces(), named_classes():
             n_compiled = len(dispatcher.overloads)
             point = compile_here(types)

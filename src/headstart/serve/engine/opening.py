@@ -52,6 +52,5 @@ def load_fold(name: str, reader: Reader, sources: Sources, told: Callable[[int],
         fold.apply(event)
         if event.sequence % _TOLD_EVERY == 0:
             told(event.sequence)
-    logger.info("experiment %r: loading what its policy calls; what is not compiled yet takes seconds, once", name)
     fold.policy.warm_up()  # built and loaded now, not at the first user
     return fold, saved

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import stat
+import sys
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -56,12 +57,21 @@ def find_code_folder() -> CodeFolder:
 
 def _is_trusted(folder: Path) -> bool:
     """Whether it is there, of this user or the administrator, and nobody else may write into it."""
+    return _belongs_to(folder, {0, _number_of_user()}, 0o022) and os.access(folder, os.R_OK | os.X_OK)
+
+
+def _belongs_to(folder: Path, users: set[int | None], forbidden: int) -> bool:
+    """Whether it is a folder of one of these users, and not one for what is forbidden to others."""
     try:
         found = os.lstat(folder)
     except OSError:
         return False
-    is_theirs = not hasattr(os, "getuid") or (found.st_uid in (0, os.getuid()) and not found.st_mode & 0o022)
-    return stat.S_ISDIR(found.st_mode) and is_theirs and os.access(folder, os.R_OK | os.X_OK)
+    is_theirs = _number_of_user() is None or (found.st_uid in users and not found.st_mode & forbidden)
+    return stat.S_ISDIR(found.st_mode) and is_theirs
+
+
+def _number_of_user() -> int | None:
+    return os.getuid() if sys.platform != "win32" else None
 
 
 def _usual_folder() -> Path:
@@ -72,13 +82,12 @@ def _usual_folder() -> Path:
 
 def _private_folder() -> Path:
     """The same one in every process of this user; a new one where somebody else has that name."""
-    user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
+    number = _number_of_user()
+    user = os.environ.get("USERNAME", "user") if number is None else number
     folder = Path(tempfile.gettempdir()) / f"headstart-kernels-{user}"
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
-        found = os.lstat(folder)
-        is_ours = not hasattr(os, "getuid") or (found.st_uid == os.getuid() and not found.st_mode & 0o077)
-        if stat.S_ISDIR(found.st_mode) and is_ours:
+        if _belongs_to(folder, {number}, 0o077):
             return folder
     except OSError:
         pass

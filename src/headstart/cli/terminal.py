@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -57,13 +58,26 @@ def split_names(names: str | None) -> list[str] | None:
     return None if names is None else [name.strip() for name in names.split(",") if name.strip()]
 
 
+_TOLD_EVERY = 15.0  # seconds, where there is no terminal
+
+
 @contextmanager
 def progress_bar(what: str, steps: int) -> Iterator[Callable[[int], None]]:
-    """A bar on standard error: gone when done, silent when nobody watches."""
+    """A bar on standard error: gone when done; where nobody watches, a line now and then."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
         task = bar.add_task(what, total=steps)
-        yield lambda n: bar.advance(task, n)
+        done, told = 0, time.monotonic()
+
+        def advance(n: int) -> None:
+            nonlocal done, told
+            bar.advance(task, n)
+            done += n
+            if not err.is_terminal and time.monotonic() - told > _TOLD_EVERY:
+                told = time.monotonic()
+                err.print(f"{what}: {done:,} of {steps:,}", highlight=False, markup=False)
+
+        yield advance
 
 
 def check_writable(path: Path) -> None:

@@ -17,6 +17,7 @@ _COLOURS = {"stop": "red", "cap": "yellow", "note": "cyan", "fine": "green"}
 _SIGNS = {"stop": "✗", "cap": "!", "note": "·", "fine": "✓"}
 _MOST_ROWS = 12
 _LONGEST_WORD = 16  # of a table, that is never broken in two
+_GAP = 3  # characters between columns
 
 
 def print_audit(audit: Audit, console: Console) -> None:
@@ -47,18 +48,40 @@ def print_section(section: Section, console: Console) -> None:
         console.print(Padding(f"[dim]{escape(sentence)}[/dim]", (0, 0, 0, 2)), highlight=False)
     if not section.rows:
         return
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     right = set(numeric_columns(section))
-    for j, name in enumerate(section.header):
-        words = [word for row in (section.header, *section.rows) for word in row[j].split()]
-        table.add_column(
-            escape(name),
-            justify="right" if j in right else "left",
-            overflow="fold",
-            min_width=min(max(map(len, words), default=1), _LONGEST_WORD),
-        )
-    for row in section.rows:
-        table.add_row(*(escape(cell) for cell in row))
-    console.print(Padding(table, (0, 0, 0, 1)))
+    widths = _narrow(section, right, console.width - 2)
+    for columns in _beside_each_other(widths, console.width - 2):
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+        for j in columns:
+            table.add_column(
+                escape(section.header[j]),
+                justify="right" if j in right else "left",
+                overflow="fold",
+                min_width=widths[j],
+            )
+        for row in section.rows:
+            table.add_row(*(escape(row[j]) for j in columns))
+        console.print(Padding(table, (0, 0, 0, 1)))
     if section.n_left_out:
         console.print(Padding(f"[dim]{section.n_left_out:,} more rows are in --json and --html.[/dim]", (0, 0, 0, 2)))
+
+
+def _narrow(section: Section, right: set[int], room: int) -> list[int]:
+    """What each column needs: its longest word. Where that is too much headers are broken, numbers never."""
+    cells = [[word for row in section.rows for word in row[j].split()] for j in range(len(section.header))]
+    numbers = [max(map(len, words), default=1) for words in cells]
+    least = [width if j in right else min(width, _LONGEST_WORD) for j, width in enumerate(numbers)]
+    heads = [max(map(len, name.split()), default=1) for name in section.header]
+    whole = [max(width, min(head, _LONGEST_WORD)) for width, head in zip(least, heads, strict=True)]
+    return whole if sum(whole) + _GAP * len(whole) <= room else least
+
+
+def _beside_each_other(widths: list[int], room: int) -> list[list[int]]:
+    """Columns in tables that the terminal is wide enough for, each begun by the one that names the rows."""
+    tables, used = [[0]], widths[0] + _GAP
+    for j in range(1, len(widths)):
+        if used + widths[j] + _GAP > room and len(tables[-1]) > 1:
+            tables, used = [*tables, [0]], widths[0] + _GAP
+        tables[-1].append(j)
+        used += widths[j] + _GAP
+    return tables

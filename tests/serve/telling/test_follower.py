@@ -161,7 +161,10 @@ def test_with_a_default_outcome_the_report_counts_windows_that_are_closed(addres
     with Engine.open(make_config(address, outcome_window=60, default_outcome=0.0), clock=clock) as engine:
         _play(engine, 30)
         overviews = Overviews(engine)
-        assert _report(overviews, 61)["value"]["n"] == 0
+        report = _report(overviews, 61)
+        assert report["value"]["n"] == 0
+        waiting = "30 outcomes have come: they count when the windows of their decisions close."
+        assert report["sentence"].endswith(waiting)  # not that none has
         clock.seconds += 61
         engine.close_windows()
         wait(lambda: overviews["ads"].as_dict()["value"]["n"] == 30)

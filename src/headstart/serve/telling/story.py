@@ -16,7 +16,7 @@ _NAMED = 3  # actions that a sentence names
 def tell_showing(actions: Sequence[Shown], state: State, config: ExperimentConfig, report: Report) -> str:
     """Who sees what now."""
     n, policy = report.n_outcomes, state["policy"]
-    known = "No outcome has come yet." if not n else f"{n:,} outcomes count so far."
+    known = f"{n:,} outcomes count so far." if n else _tell_waiting(state["outcomes"])
     fallen = [each["guardrail"] for each in state["tripped"] if each["falls_back"]]
     if fallen:
         why = f"{config.safe_action} is the safe action, and the guardrail {fallen[0]} has tripped."
@@ -32,6 +32,13 @@ def tell_showing(actions: Sequence[Shown], state: State, config: ExperimentConfi
     else:
         told = f"Shown now: {told} of the users.{_tell_beliefs(actions, order)}"
     return f"{told} {known}"
+
+
+def _tell_waiting(n_came: int) -> str:
+    if not n_came:
+        return "No outcome has come yet."
+    came = "1 outcome has come: it counts" if n_came == 1 else f"{n_came:,} outcomes have come: they count"
+    return f"{came} when the windows of their decisions close."
 
 
 def _tell_beliefs(actions: Sequence[Shown], order: Sequence[int]) -> str:

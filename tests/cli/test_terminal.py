@@ -28,6 +28,17 @@ def test_no_number_of_a_table_is_cut_however_narrow_the_terminal(width: int):
     assert max(map(len, written.getvalue().splitlines())) <= width
 
 
+def test_headers_of_several_words_cut_no_number_either():
+    """A rehearsal's table at 80 columns: rich narrows columns below what they need, and cuts the last."""
+    names = ("policy", "the log is right", "all levels shifted", "the winner flattered", "the best slandered",
+             "outcomes a day late", "worst, 5 %")  # fmt: skip
+    row = ("start, trust 0.5, floor 5%", "+159", "+276", "+94.8", "-1,302", "+76.2", "-1,514")
+    written = io.StringIO()
+    print_section(Section("scenarios", "And if?", (), names, (row,)), Console(file=written, width=80))
+    assert set(row[1:]) <= set(written.getvalue().split())
+    assert "worst, 5 %" in written.getvalue() or "worst," in written.getvalue().split()
+
+
 def test_long_work_says_how_far_it_is_where_nobody_watches(monkeypatch, capsys):
     from headstart.cli import terminal
 

@@ -52,12 +52,9 @@ def print_section(section: Section, console: Console) -> None:
     widths = _narrow(section, right, console.width - 2)
     for columns in _beside_each_other(widths, console.width - 2):
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-        for j in columns:
+        for j, width in zip(columns, _spread(section, columns, widths, console.width - 2), strict=True):
             table.add_column(
-                escape(section.header[j]),
-                justify="right" if j in right else "left",
-                overflow="fold",
-                min_width=widths[j],
+                escape(section.header[j]), justify="right" if j in right else "left", overflow="fold", width=width
             )
         for row in section.rows:
             table.add_row(*(escape(row[j]) for j in columns))
@@ -85,3 +82,15 @@ def _beside_each_other(widths: list[int], room: int) -> list[list[int]]:
         tables[-1].append(j)
         used += widths[j] + _GAP
     return tables
+
+
+def _spread(section: Section, columns: list[int], widths: list[int], room: int) -> list[int]:
+    """What each of these columns gets: what it needs, and of what is left first what its cells fill, then its header."""
+    given = [widths[j] for j in columns]
+    left = room - sum(given) - _GAP * len(given)
+    for lines in (section.rows, (section.header,)):
+        for i, j in enumerate(columns):
+            more = max(min(max(len(line[j]) for line in lines) - given[i], left), 0)
+            given[i] += more
+            left -= more
+    return given

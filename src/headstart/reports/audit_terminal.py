@@ -85,7 +85,7 @@ def _beside_each_other(widths: list[int], room: int) -> list[list[int]]:
 
 
 def _spread(section: Section, columns: list[int], widths: list[int], room: int) -> list[int]:
-    """What each of these columns gets: what it needs, and of what is left first what its cells fill, then its header."""
+    """What each column gets: what it needs, and of what is left first what its cells fill, then its header."""
     given = [widths[j] for j in columns]
     left = room - sum(given) - _GAP * len(given)
     for lines in (section.rows, (section.header,)):
